@@ -36,11 +36,11 @@ static vyre_status emit_reference(const vyre_emitter *emitter, const vyre_progra
 }
 
 static const vyre_emitter own[] = {
-    {"primary_text", "the program as text of the language, one instruction a line", NULL, true,
-     false, emit_text},
-    {"primary_binary", "the program in the binary form, with names and places", NULL, false, false,
-     emit_wire},
-    {"reference_backend", "the program in the binary form, as the oracle takes it", NULL, false,
+    {"primary_text", "the program as source text, one instruction a line", NULL, true, false,
+     emit_text},
+    {"primary_binary", "the program in binary form, with names and source locations", NULL, false,
+     false, emit_wire},
+    {"reference_backend", "the program in binary form, for the reference backend", NULL, false,
      false, emit_reference},
 };
 enum { OWN = sizeof own / sizeof *own };
@@ -75,9 +75,9 @@ vyre_status vyre_emit(const vyre_emitter *emitter, const vyre_program *program,
     *out_size = 0;
     options = options ? options : &nothing;
     if (options->device && !emitter->has_devices) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave the device out",
-                                "the target `%s` is the same for all devices, so `%s` is none of "
-                                "them",
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "remove --device",
+                                "the code for target `%s` is the same on all devices, so it takes "
+                                "no device `%s`",
                                 emitter->target, options->device);
     }
     return emitter->emit(emitter, program, options, out_bytes, out_size);

@@ -11,9 +11,10 @@ static vyre_status refuse(const vyre_operation *operation, const vyre_input *inp
     (void)input_count;
     *out_outputs = (vyre_outputs){0};
     return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                            "run it through what registers it, or call an operation that has a "
+                            "run it through the API that registers it, or use an operation with a "
                             "program",
-                            "the operation `%s` is known by name alone: it has no reference to run",
+                            "the operation `%s` was registered without a program, so nothing can "
+                            "run it",
                             operation->id);
 }
 

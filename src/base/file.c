@@ -17,14 +17,14 @@ enum { FIRST_READ = 65536, NAME_TRIES = 100 };
 
 static vyre_status file_error(const char *doing, const char *path, int error) {
     const char *fix = error == ENOENT || error == ENOTDIR  ? "check the path and its spelling"
-                      : error == EACCES || error == EPERM  ? "give this user the right to do that"
+                      : error == EACCES || error == EPERM  ? "give this user permission to do that"
                       : error == EISDIR                    ? "name a file, not a directory"
                       : error == ENOSPC || error == EDQUOT ? "free some space on that file system"
-                      : error == EFBIG                     ? "raise the limit on the size of files"
+                      : error == EFBIG                     ? "raise the file size limit (ulimit -f)"
                       : error == ENOMEM                    ? "free memory, then try again"
                       : error == EROFS                     ? "name a file on another file system"
-                      : error == ELOOP                     ? "see where the symbolic link leads"
-                                       : "see that the file system works, then try again";
+                      : error == ELOOP                     ? "check the target of the symbolic link"
+                                       : "check the file system, then try again";
     vyre_status_code code = error == ENOENT   ? VYRE_STATUS_NOT_FOUND
                             : error == ENOMEM ? VYRE_STATUS_OUT_OF_MEMORY
                                               : VYRE_STATUS_IO;
@@ -75,8 +75,9 @@ vyre_status vyre_file_read_open(int file, const char *name, size_t limit, vyre_s
     if (error) {
         status = file_error("read", name, error);
     } else if (too_large || out->size > limit) {
-        status = vyre_status_make(VYRE_STATUS_LIMIT, "use a smaller file, or split this one",
-                                  "%s is larger than the %zu bytes that are read", name, limit);
+        status =
+            vyre_status_make(VYRE_STATUS_LIMIT, "use a smaller file, or split this one",
+                             "%s is larger than %zu bytes, the most that vyre reads", name, limit);
     }
     if (status) {
         vyre_strbuf_free(out);

@@ -36,9 +36,8 @@ static void place_of(const reader *r, const char *at, uint32_t *line, uint32_t *
 static vyre_status refuse(const reader *r, const char *what) {
     uint32_t line, column;
     place_of(r, r->at, &line, &column);
-    return vyre_status_at(
-        vyre_status_make(VYRE_STATUS_MALFORMED, "give a file in JSON", "%s", what), r->file, line,
-        column);
+    return vyre_status_at(vyre_status_make(VYRE_STATUS_MALFORMED, "give a JSON file", "%s", what),
+                          r->file, line, column);
 }
 
 static vyre_status no_memory(const reader *r) {
@@ -100,7 +99,7 @@ static vyre_status read_string(reader *r, vyre_str *out) {
             return refuse(r, "a string does not end");
         }
         if (!size || (unsigned char)*r->at < 0x20) {
-            return refuse(r, "a string holds a byte that no text in JSON has");
+            return refuse(r, "a string contains a byte that JSON does not allow");
         }
         if (*r->at != '\\') {
             vyre_strbuf_add(&r->text, r->at, size);
@@ -115,10 +114,10 @@ static vyre_status read_string(reader *r, vyre_str *out) {
         } else if (next_is(r, 'u')) {
             r->at++;
             if (!read_character(r)) {
-                return refuse(r, "a `\\u` in a string stands for no character");
+                return refuse(r, "a `\\u` in a string is not a character");
             }
         } else {
-            return refuse(r, "a `\\` in a string has no meaning");
+            return refuse(r, "a string contains an unknown escape");
         }
     }
     r->at++;
@@ -154,7 +153,7 @@ static vyre_status read_number(reader *r, double *out) {
     }
     if (!valid ||
         !vyre_float_parse(start, (size_t)(r->at - start), VYRE_FLOAT_F64, &bits, &overflow)) {
-        return refuse(r, "there is no value, or a number with a mistake");
+        return refuse(r, "a value is missing, or a number is malformed");
     }
     memcpy(out, &bits, sizeof *out);
     return VYRE_OK;
@@ -175,7 +174,7 @@ static vyre_status read_items(reader *r, vyre_json_value *out, char closing) {
     vyre_status status = VYRE_OK;
     r->at++;
     if (++r->depth > VYRE_JSON_MAX_DEPTH) {
-        return refuse(r, "arrays and objects lie too deep in one another");
+        return refuse(r, "arrays and objects are nested too deeply");
     }
     skip_space(r);
     bool more = !next_is(r, closing);
@@ -190,7 +189,7 @@ static vyre_status read_items(reader *r, vyre_json_value *out, char closing) {
             status = next_is(r, '"') ? read_string(r, &key) : refuse(r, "a key is missing");
             skip_space(r);
             if (!status && !next_is(r, ':')) {
-                status = refuse(r, "a `:` is missing behind a key");
+                status = refuse(r, "a `:` is missing after a key");
             }
             r->at += !status;
         }
@@ -244,7 +243,7 @@ vyre_status vyre_json_read(const char *file, const char *data, size_t size,
         size <= VYRE_JSON_MAX_BYTES ? vyre_alloc_zeroed(1, sizeof *document) : NULL;
     if (!document) {
         return size > VYRE_JSON_MAX_BYTES
-                   ? vyre_status_make(VYRE_STATUS_LIMIT, "give a smaller one",
+                   ? vyre_status_make(VYRE_STATUS_LIMIT, "give a smaller file",
                                       "%s has %zu bytes, more than %d", file, size,
                                       VYRE_JSON_MAX_BYTES)
                    : no_memory(&r);
@@ -253,7 +252,7 @@ vyre_status vyre_json_read(const char *file, const char *data, size_t size,
     vyre_status status = read_value(&r, &document->root);
     skip_space(&r);
     if (!status && r.at < r.end) {
-        status = refuse(&r, "something follows the value");
+        status = refuse(&r, "more text follows the value");
     }
     vyre_strbuf_free(&r.text);
     if (status) {

@@ -18,8 +18,7 @@ vyre_option_info vyre_option_describe(const vyre_option *option) {
 
 static vyre_status wrong_value(const vyre_option *option, const vyre_strbuf *fix) {
     return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_strbuf_string(fix),
-                            "the environment variable %s is \"%s\", which is not a value it can "
-                            "have",
+                            "the environment variable %s is \"%s\", which is not a valid value",
                             option->variable, vyre_option_describe(option).text);
 }
 

@@ -29,18 +29,18 @@ typedef struct vyre_option {
  * A NUMBER lies between (least, most). PATHS are folders or files; whoever opens them checks the
  * text. */
 #define VYRE_OPTIONS(X)                                                                            \
-    X(LOG, CHOICE, VYRE_LOG_LEVELS, "warning", "the least severe messages that are shown")         \
-    X(TRACE, PATHS, "a file; %p in its name is the number of the process", "",                     \
-      "where a process that opens a device writes what it did and when, for trace viewers")        \
-    X(CACHE_LIMIT, SIZE, "bytes, as 65536, 512K, 256M or 2G", "256M",                              \
-      "how large the cache of compiled programs may grow; 0: there is none")                       \
+    X(LOG, CHOICE, VYRE_LOG_LEVELS, "warning", "the least severe messages to show")                \
+    X(TRACE, PATHS, "a file; %p in its name is the process ID", "",                                \
+      "the trace file of a process that opens a device, for trace viewers")                        \
+    X(CACHE_LIMIT, SIZE, "bytes, such as 65536, 512K, 256M or 2G", "256M",                         \
+      "the largest size of the cache of compiled programs; 0: no cache")                           \
     X(BACKEND_PATH, PATHS, "absolute folders, separated by colons", "",                            \
-      "where manifests of backends are looked for first")                                          \
+      "the folders to search first for manifests of backends")                                     \
     X(DIALECT_PATH, PATHS, "absolute folders, separated by colons, or none", "",                   \
-      "where manifests of dialects are looked for, in place of the user's and the system's")       \
+      "the folders to search for manifests of dialects, instead of the user's and the system's")   \
     X(ROUTES, PATHS, "a file, or off", "",                                                         \
-      "the file of routes that auto goes by, in place of the user's; off: none")                   \
-    X(LEARN, NUMBER, (0, 1), "0", "whether the router learns from runs on auto; 1: yes")
+      "the file of routes for auto, instead of the user's; off: none")                             \
+    X(LEARN, NUMBER, (0, 1), "0", "1: the router learns from runs on auto")
 
 /* Applied to a table: declarations, which a header has, definitions, and the rows of a list. Each
  * option is an array of one, so that VYRE_OPTION_LOG is a pointer. */

@@ -5,8 +5,7 @@
 #include "base/alloc.h"
 #include "base/strbuf.h"
 
-static const char general_fix[] =
-    "read the message above, correct the input it names, and try again";
+static const char general_fix[] = "correct the input that the message names, and try again";
 
 struct vyre_status_object {
     vyre_status_code code;
@@ -90,7 +89,7 @@ vyre_status vyre_internal_error(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vyre_status status =
-        make(VYRE_STATUS_INTERNAL, "report this as a bug of vyre, with the program and the command",
+        make(VYRE_STATUS_INTERNAL, "report this as a bug in vyre, with the program and the command",
              "internal error: ", format, arguments);
     va_end(arguments);
     return status;

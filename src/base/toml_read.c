@@ -306,7 +306,7 @@ static vyre_status parse_header(vyre_toml_parser *parser) {
     VYRE_TRY(parse_key(parser));
     if (!take_char(parser, ']') || (is_item && !take_char(parser, ']'))) {
         return vyre_toml_unexpected(parser, "close the header on its line",
-                                    is_item ? "`]]` behind the name" : "`]` behind the name");
+                                    is_item ? "`]]` after the name" : "`]` after the name");
     }
     const key_part *last = &parser->parts[parser->part_count - 1];
     vyre_toml_table *in = NULL;
@@ -324,7 +324,7 @@ static vyre_status parse_value(vyre_toml_parser *parser, uint32_t depth, vyre_to
 static vyre_status parse_pair(vyre_toml_parser *parser, vyre_toml_table *table, uint32_t depth) {
     VYRE_TRY(parse_key(parser));
     if (!take_char(parser, '=')) {
-        return vyre_toml_unexpected(parser, "write key = value", "`=` behind the key");
+        return vyre_toml_unexpected(parser, "write key = value", "`=` after the key");
     }
     const key_part *part = parser->parts;
     for (uint32_t i = 0; i + 1 < parser->part_count; i++, part++) {
@@ -494,7 +494,7 @@ vyre_status vyre_toml_read(const char *file, const char *data, size_t size,
     *out_document = NULL;
     if (size > VYRE_TOML_MAX_BYTES) {
         return vyre_status_make(VYRE_STATUS_LIMIT, "use a smaller file, or split this one",
-                                "%s has %zu bytes, more than the %d that are read", file, size,
+                                "%s has %zu bytes, and at most %d are allowed", file, size,
                                 VYRE_TOML_MAX_BYTES);
     }
     vyre_toml *document = vyre_alloc_zeroed(1, sizeof *document);

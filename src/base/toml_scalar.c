@@ -28,7 +28,7 @@ static vyre_status parse_code_point(vyre_toml_parser *parser, size_t digits,
     for (size_t i = 0; i < digits; i++) {
         unsigned digit = parser->at < parser->end ? vyre_digit_value(*parser->at) : 16;
         if (digit >= 16) {
-            return vyre_toml_unexpected(parser, "write 4 digits behind \\u and 8 behind \\U",
+            return vyre_toml_unexpected(parser, "write 4 digits after \\u and 8 after \\U",
                                         "a hexadecimal digit of the escape");
         }
         code = code << 4 | digit;
@@ -37,7 +37,7 @@ static vyre_status parse_code_point(vyre_toml_parser *parser, size_t digits,
     char bytes[4];
     size_t size = vyre_utf8_write(code, bytes);
     if (size == 0) {
-        return vyre_toml_fail(parser, place, "use a number up to 10FFFF outside of D800 to DFFF",
+        return vyre_toml_fail(parser, place, "use a number up to 10FFFF outside D800 to DFFF",
                               "the escape's number %x is not a character", code);
     }
     vyre_strbuf_add(&parser->buffer, bytes, size);
@@ -87,7 +87,7 @@ static vyre_status parse_escape(vyre_toml_parser *parser, bool multiline) {
         return parse_code_point(parser, c == 'u' ? 4 : 8, place);
     }
     return vyre_toml_unexpected(parser, "double the backslash, or use single quotes",
-                                "one of b t n f r u U \" \\ behind a backslash");
+                                "one of b t n f r u U \" \\ after a backslash");
 }
 
 static vyre_status keep_string(vyre_toml_parser *parser, vyre_str *out) {
@@ -213,9 +213,9 @@ static unsigned days_of_month(unsigned year, unsigned month) {
 static vyre_status parse_date(vyre_toml_parser *parser, vyre_toml_time *out) {
     unsigned year, month, day;
     VYRE_TRY(take_digits(parser, 4, 0, 9999, "a year of four digits", &year));
-    VYRE_TRY(take_mark(parser, '-', "`-` behind the year"));
+    VYRE_TRY(take_mark(parser, '-', "`-` after the year"));
     VYRE_TRY(take_digits(parser, 2, 1, 12, "a month of two digits", &month));
-    VYRE_TRY(take_mark(parser, '-', "`-` behind the month"));
+    VYRE_TRY(take_mark(parser, '-', "`-` after the month"));
     VYRE_TRY(take_digits(parser, 2, 1, days_of_month(year, month), "a day of two digits", &day));
     out->year = (uint16_t)year;
     out->month = (uint8_t)month;
@@ -226,9 +226,9 @@ static vyre_status parse_date(vyre_toml_parser *parser, vyre_toml_time *out) {
 static vyre_status parse_time(vyre_toml_parser *parser, vyre_toml_time *out) {
     unsigned hour, minute, second;
     VYRE_TRY(take_digits(parser, 2, 0, 23, "an hour of two digits", &hour));
-    VYRE_TRY(take_mark(parser, ':', "`:` behind the hour"));
+    VYRE_TRY(take_mark(parser, ':', "`:` after the hour"));
     VYRE_TRY(take_digits(parser, 2, 0, 59, "a minute of two digits", &minute));
-    VYRE_TRY(take_mark(parser, ':', "`:` behind the minute"));
+    VYRE_TRY(take_mark(parser, ':', "`:` after the minute"));
     /* 60 is a leap second; which minutes have one cannot be known here. */
     VYRE_TRY(take_digits(parser, 2, 0, 60, "a second of two digits", &second));
     out->hour = (uint8_t)hour;
@@ -256,7 +256,7 @@ static vyre_status parse_offset(vyre_toml_parser *parser, vyre_toml_time *out) {
     }
     unsigned hours, minutes;
     VYRE_TRY(take_digits(parser, 2, 0, 23, "the offset's hours", &hours));
-    VYRE_TRY(take_mark(parser, ':', "`:` behind the offset's hours"));
+    VYRE_TRY(take_mark(parser, ':', "`:` after the offset's hours"));
     VYRE_TRY(take_digits(parser, 2, 0, 59, "the offset's minutes", &minutes));
     int offset = (int)(hours * 60 + minutes);
     out->offset_minutes = (int16_t)(sign == '-' ? -offset : offset);
@@ -296,7 +296,7 @@ static vyre_status bad_number(vyre_toml_parser *parser, const char *start, size_
 static vyre_status too_large(vyre_toml_parser *parser, const char *start, const char *kind,
                              const char *fix) {
     parser->at = start;
-    return vyre_toml_fail(parser, vyre_toml_here(parser), fix, "the number does not fit into %s",
+    return vyre_toml_fail(parser, vyre_toml_here(parser), fix, "the number does not fit in %s",
                           kind);
 }
 

@@ -14,13 +14,13 @@ vyre_status vyre_trust_check(uid_t owner, const char *path, const struct stat *a
     if (about->st_uid != 0 && about->st_uid != geteuid() && !is_trusted) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "give it to root or to the user of this process, with chown",
-                                "%s belongs to another user, number %lu", path,
+                                "%s belongs to another user, with ID %lu", path,
                                 (unsigned long)about->st_uid);
     }
     if (about->st_mode & (S_IWGRP | S_IWOTH)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "look at what is in it, then take that right away with chmod go-w",
-                                "others than its owner may write to %s", path);
+                                "inspect its contents, then remove that permission with chmod go-w",
+                                "users other than its owner may write to %s", path);
     }
     return VYRE_OK;
 }
@@ -28,9 +28,9 @@ vyre_status vyre_trust_check(uid_t owner, const char *path, const struct stat *a
 static vyre_status cannot_open(const char *path) {
     int error = errno;
     return vyre_status_make(error == ENOENT ? VYRE_STATUS_NOT_FOUND : VYRE_STATUS_IO,
-                            error == ENOENT   ? "see to it that it is there, or remove the manifest"
-                            : error == EACCES ? "see to it that this user may read it"
-                                              : "see to that path, or remove the manifest",
+                            error == ENOENT   ? "create it, or remove the manifest"
+                            : error == EACCES ? "give this user permission to read it"
+                                              : "correct that path, or remove the manifest",
                             "%s cannot be opened: %s", path, strerror(error));
 }
 
@@ -42,8 +42,8 @@ vyre_status vyre_trust_open(uid_t owner, const char *path, char real[PATH_MAX], 
     if (file < 0 || fstat(file, &about) != 0) {
         status = cannot_open(path);
     } else if (!S_ISREG(about.st_mode)) {
-        status = vyre_status_make(VYRE_STATUS_IO, "put a file in its place, or remove it",
-                                  "%s is not a file", path);
+        status = vyre_status_make(VYRE_STATUS_IO, "replace it with a regular file, or remove it",
+                                  "%s is not a regular file", path);
     } else {
         status = vyre_trust_check(owner, real, &about);
     }

@@ -112,7 +112,7 @@ static void count_bytes(bench_everywhere *all) {
 vyre_status bench_everywhere_begin(bench_everywhere *all) {
     all->oracle = (bench_place){.is_oracle = true, .matches = true};
     return all->verify ? vyre_status_annotate(run_oracle(all, &all->oracle, &all->expected),
-                                              "in the oracle's run")
+                                              "on the reference backend")
                        : VYRE_OK;
 }
 

@@ -163,8 +163,8 @@ static void compare(point *at) {
             hold_against_oracle(at, p);
         } else if (p->is_playing && !agree) {
             note(p->cell, BENCH_MISMATCH,
-                 "the devices give different bytes, and the oracle took too long to tell who is "
-                 "right");
+                 "the devices give different bytes, and the reference backend took too long to say "
+                 "which are right");
             p->is_playing = false;
         }
     }
@@ -328,7 +328,7 @@ static void join(point *at, size_t column, bench_row *row) {
         return;
     }
     if (was_over_budget(at, p)) {
-        leave(p, BENCH_SKIPPED, "a smaller size is over the budget already");
+        leave(p, BENCH_SKIPPED, "a smaller size was already over the budget");
         p->cell->is_over_budget = true;
         return;
     }
@@ -368,7 +368,8 @@ static void score(point *at, player *p) {
     if (p->runs < BENCH_LEAST_RUNS) {
         vyre_strbuf text = {0};
         bench_put_time(&text, p->host[p->runs - 1]);
-        note(p->cell, BENCH_SKIPPED, "over the budget of %.4g s: a run takes %s, %d do not fit",
+        note(p->cell, BENCH_SKIPPED,
+             "over the budget of %.4g s: one run takes %s, so %d do not fit",
              (double)at->bench->budget_ns * 1e-9, vyre_strbuf_string(&text), BENCH_LEAST_RUNS);
         vyre_strbuf_free(&text);
         p->cell->is_over_budget = true;

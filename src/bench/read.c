@@ -13,8 +13,10 @@ typedef struct source {
 } source;
 
 static vyre_status wrong(const source *s, const char *key, const char *how) {
-    return vyre_status_make(VYRE_STATUS_MALFORMED, "give what `vyre bench --format json` wrote",
-                            "%s is no saved benchmark: in %s %zu `%s` %s", s->path, s->what,
+    return vyre_status_make(VYRE_STATUS_MALFORMED,
+                            "give a file that `vyre bench --format json` "
+                            "wrote",
+                            "%s is not a saved report: in %s %zu, `%s` %s", s->path, s->what,
                             s->number, key, how);
 }
 
@@ -22,7 +24,7 @@ static vyre_status take(const source *s, const vyre_json_value *from, const char
                         vyre_json_type type, const vyre_json_value **out) {
     *out = vyre_json_find(from, key);
     return !*out                  ? wrong(s, key, "is missing")
-           : (*out)->type != type ? wrong(s, key, "is of another type")
+           : (*out)->type != type ? wrong(s, key, "has the wrong type")
                                   : VYRE_OK;
 }
 
@@ -35,7 +37,7 @@ static vyre_status take_string(const source *s, const vyre_json_value *from, con
     for (size_t i = 0; i < value->string.size; i++) {
         unsigned char c = (unsigned char)value->string.data[i];
         if (c < 0x20 || c == 0x7f) {
-            return wrong(s, key, "has a control character in it");
+            return wrong(s, key, "contains a control character");
         }
     }
     *out = value->string.data;
@@ -66,7 +68,7 @@ static vyre_status take_number(const source *s, const vyre_json_value *from, con
     const vyre_json_value *value;
     VYRE_TRY(take(s, from, key, VYRE_JSON_NUMBER, &value));
     *out = value->number;
-    return *out >= 0 && *out < 1e18 ? VYRE_OK : wrong(s, key, "is no number from 0 to 1e18");
+    return *out >= 0 && *out < 1e18 ? VYRE_OK : wrong(s, key, "is not a number from 0 to 1e18");
 }
 
 static vyre_status take_known(const source *s, const vyre_json_value *from, const char *key,
@@ -81,7 +83,7 @@ static vyre_status take_whole(const source *s, const vyre_json_value *from, cons
     *out = (uint64_t)number;
     return number <= most && number == (double)*out
                ? VYRE_OK
-               : wrong(s, key, "is no whole number, or too large a one");
+               : wrong(s, key, "is not an integer, or is too large");
 }
 
 static vyre_status take_bool(const source *s, const vyre_json_value *from, const char *key,
@@ -108,7 +110,7 @@ static vyre_status read_times(const source *s, const vyre_json_value *from, cons
     out->runs = (uint32_t)runs;
     bool is_ordered = out->best > 0 && out->best <= out->low && out->low <= out->median &&
                       out->median <= out->high && runs;
-    return is_ordered ? VYRE_OK : wrong(s, key, "has times that are in no order");
+    return is_ordered ? VYRE_OK : wrong(s, key, "has best, quartiles and median out of order");
 }
 
 static vyre_status read_state(const source *s, const vyre_json_value *from, bench_cell *out) {
@@ -120,7 +122,7 @@ static vyre_status read_state(const source *s, const vyre_json_value *from, benc
             return VYRE_OK;
         }
     }
-    return wrong(s, "state", "is none that there is");
+    return wrong(s, "state", "is not a known state");
 }
 
 static vyre_status read_cell(const source *s, const vyre_json_value *from, const char *device,
@@ -128,7 +130,7 @@ static vyre_status read_cell(const source *s, const vyre_json_value *from, const
     const char *name;
     VYRE_TRY(take_string(s, from, "device", &name));
     if (strcmp(name, device) != 0) {
-        return wrong(s, "device", "is not the one that stands at this place under `devices`");
+        return wrong(s, "device", "is not the one at this position in `devices`");
     }
     VYRE_TRY(read_state(s, from, out));
     VYRE_TRY(copy_known(s, from, "note", &out->note));
@@ -136,7 +138,7 @@ static vyre_status read_cell(const source *s, const vyre_json_value *from, const
     VYRE_TRY(read_times(s, from, "host", &out->host));
     VYRE_TRY(read_times(s, from, "on_device", &out->device));
     return out->state == BENCH_MEASURED && !out->host.runs
-               ? wrong(s, "host", "is missing in what was measured")
+               ? wrong(s, "host", "is missing from a measured cell")
                : VYRE_OK;
 }
 
@@ -149,7 +151,7 @@ static vyre_status read_place(const source *s, const vyre_json_value *from, vyre
             return VYRE_OK;
         }
     }
-    return wrong(s, "data", "is no place of data");
+    return wrong(s, "data", "is neither host nor resident");
 }
 
 static vyre_status read_row(const source *s, const vyre_json_value *from, bench_run *run) {
@@ -167,7 +169,7 @@ static vyre_status read_row(const source *s, const vyre_json_value *from, bench_
     VYRE_TRY(read_place(s, from, &out->data));
     VYRE_TRY(take(s, from, "cells", VYRE_JSON_ARRAY, &cells));
     if (cells->count != run->device_count) {
-        return wrong(s, "cells", "has not one cell for each device");
+        return wrong(s, "cells", "does not have one cell for each device");
     }
     size_t k = 0;
     for (const vyre_json_value *cell = cells->first; cell; cell = cell->next, k++) {
@@ -205,7 +207,7 @@ static vyre_status read_all(source *s, const vyre_json_value *root, bench_run *o
     VYRE_TRY(take(s, root, "devices", VYRE_JSON_ARRAY, &devices));
     VYRE_TRY(take(s, root, "rows", VYRE_JSON_ARRAY, &rows));
     if (devices->count > BENCH_DEVICES) {
-        return wrong(s, "devices", "has too many of them");
+        return wrong(s, "devices", "has too many entries");
     }
     out->threads = (uint32_t)threads;
     out->runs = (uint32_t)runs;

@@ -28,12 +28,12 @@ vyre_status bench_routes_path(const char *given, vyre_strbuf *out_path) {
     const char *set = vyre_option_describe(VYRE_OPTION_ROUTES).text;
     if (given && !*given) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "see that the variable it comes from is set",
-                                "the file of routes has no name");
+                                "check that the shell variable in its place is set",
+                                "the name of the file of routes is empty");
     }
     if (!given && !strcmp(set, "off")) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "unset VYRE_ROUTES, or use --routes",
-                                "VYRE_ROUTES is off: there are no routes");
+                                "VYRE_ROUTES is off, so there are no routes");
     }
     if (given || *set) {
         vyre_strbuf_puts(out_path, given ? given : set);

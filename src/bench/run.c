@@ -48,8 +48,9 @@ vyre_status bench_run_add(bench_run *run, const char *name, vyre_device *device,
                           const char *reason) {
     if (run->device_count == BENCH_DEVICES) {
         vyre_device_release(device);
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name fewer of them with -b",
-                                "more than %d devices are too many for a report", BENCH_DEVICES);
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name fewer devices with -b",
+                                "a report takes at most %d devices, and there are more",
+                                BENCH_DEVICES);
     }
     for (size_t i = 0; i < run->device_count; i++) {
         if (!strcmp(run->devices[i].name, name)) {
@@ -89,10 +90,10 @@ vyre_status bench_run_check(const bench_run *run) {
                            run->devices[i].reason);
     }
     /* The reasons have their fixes. */
-    vyre_status status = vyre_status_make(
-        VYRE_STATUS_UNAVAILABLE, run->device_count ? NULL : "name one with -b",
-        "there is no device to measure but the oracle, which is measured where -b names it%s",
-        vyre_strbuf_string(&reasons));
+    vyre_status status =
+        vyre_status_make(VYRE_STATUS_UNAVAILABLE, run->device_count ? NULL : "name one with -b",
+                         "no device can be measured except the oracle, which -b must name%s",
+                         vyre_strbuf_string(&reasons));
     vyre_strbuf_free(&reasons);
     return status;
 }

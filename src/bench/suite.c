@@ -31,10 +31,10 @@ static vyre_status choose_matching(bench_plan *plan, const vyre_dialects *snapsh
         return VYRE_OK;
     }
     return without ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                      "give it a `sample` in its manifest (docs/dialects.md)",
-                                      "nobody says how to make arguments for `%s`", without->id)
+                                      "add a `sample` to its manifest (docs/dialects.md)",
+                                      "`%s` has no sample to make arguments from", without->id)
                    : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                      "`vyre ops` lists them; * and ? stand for letters",
+                                      "`vyre ops` lists the operations; * and ? are wildcards",
                                       "no operation matches `%s`", glob);
 }
 
@@ -50,8 +50,10 @@ vyre_status bench_plan_choose(bench_plan *plan, const vyre_dialects *snapshot, c
     }
     return plan->operations.count
                ? VYRE_OK
-               : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give a GLOB of others",
-                                  "none of the operations of the standard suite is known");
+               : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                  "give a GLOB that matches other "
+                                  "operations",
+                                  "no operation of the standard suite exists here");
 }
 
 uint64_t bench_plan_steps(const bench_plan *plan, const bench_run *run) {

@@ -30,9 +30,9 @@ void bench_put_size(vyre_strbuf *text, uint64_t size) {
 }
 
 static const char copy_words[] =
-    "Shares are of the rate that a large copy reaches on the same device with the same kind of "
-    "data. Data that fits into a cache may be moved faster than that, and so may data that is read "
-    "alone, since writing costs memory more.";
+    "A share is relative to the rate of a large copy on the same device with data in the same "
+    "place. Data that fits in a cache may exceed it, and so may an operation that mostly reads, "
+    "because writing costs more bandwidth.";
 
 static void add_size(vyre_table *table, uint64_t size) {
     vyre_strbuf text = {0};
@@ -155,7 +155,8 @@ static void write_crossovers(vyre_page *page, const bench_report *report) {
     const bench_device *devices = report->bench->devices;
     vyre_table table = {.right = 7 << 4, .code = 1};
     if (!report->figures->crossovers.count) {
-        vyre_page_paragraph(page, "None: one device is the fastest at all sizes of an operation.");
+        vyre_page_paragraph(page, "None: the same device is the fastest at all sizes of each "
+                                  "operation.");
         return;
     }
     VYRE_TABLE_CELLS(&table, "operation", "data", "below", "above", "from", "to", "about", "");
@@ -232,9 +233,9 @@ static void write_page(const bench_report *report, vyre_format format, vyre_strb
     vyre_page page = {text, format == VYRE_FORMAT_MARKDOWN};
     vyre_strbuf words = {0};
     vyre_strbuf_printf(&words,
-                       "vyre %s on %s, %u thread%s, %s. At most %u runs and %.4g s a cell, "
-                       "devices in turns; times by the host's clock, rates by the device's "
-                       "own where it tells one.",
+                       "vyre %s on %s, %u thread%s, %s. At most %u runs and %.4g s per cell, with "
+                       "devices taking turns. Times are by the host's clock, rates by the device's "
+                       "own if it has one.",
                        bench->version, bench->machine, bench->threads, vyre_plural(bench->threads),
                        bench->date, bench->runs, (double)bench->budget_ns * 1e-9);
     vyre_page_paragraph(&page, vyre_strbuf_string(&words));

@@ -10,7 +10,7 @@
 #include "registry/registry.h"
 
 #define REQUIREMENTS(X)                                                                            \
-    X(ANY, "any", "any device but a software one")                                                 \
+    X(ANY, "any", "any device except a software one")                                              \
     X(GPU, "gpu", "a GPU")
 
 static const cli_choice requirements[] = {
@@ -19,8 +19,8 @@ static const cli_choice requirements[] = {
 #undef ROW
         {NULL, NULL}};
 
-#define EXACT_TEXT "the bytes of the reference backend, always"
-#define NORMAL_RANGE_TEXT "the same as long as no operand or result is subnormal"
+#define EXACT_TEXT "always the bytes of the reference backend"
+#define NORMAL_RANGE_TEXT "the same bytes unless an operand or result is subnormal"
 static const cli_choice grades[] = {
 #define ROW(name, number, text) [number] = {text, name##_TEXT},
     VYRE_GRADES(ROW)
@@ -28,21 +28,23 @@ static const cli_choice grades[] = {
         {NULL, NULL}};
 
 #define OPTIONS(X)                                                                                 \
-    X(PROFILE, 0, "--profile", NULL, NULL, "all that is known of each device")                     \
-    X(REQUIRE, 0, "--require", "WHAT", requirements, "what is preferred; any if not given")        \
+    X(PROFILE, 0, "--profile", NULL, NULL, "print the full profile of each device")                \
+    X(REQUIRE, 0, "--require", "WHAT", requirements,                                               \
+      "the devices that may be preferred (default: "                                               \
+      "any)")                                                                                      \
     X(ALLOW, 0, "--allow", "GLOBS", NULL,                                                          \
-      "ids that may be preferred, separated by commas; * and ? stand for letters")                 \
-    X(DENY, 0, "--deny", "GLOBS", NULL, "ids that must not be preferred")                          \
-    X(GRADE, 0, "--grade", "GRADE", grades, "how exact it must be; exact if not given")            \
+      "the IDs that may be preferred, separated by commas, with wildcards * and ?")                \
+    X(DENY, 0, "--deny", "GLOBS", NULL, "the IDs that must not be preferred")                      \
+    X(GRADE, 0, "--grade", "GRADE", grades, "the exactness that is required (default: exact)")     \
     CLI_TABLE_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
 
 static const cli_example examples[] = {
-    {"vyre backends", "all devices, and which one is preferred"},
-    {"vyre backends reference", "one backend, with the profile of its devices"},
-    {"vyre backends --require gpu --deny 'vulkan*'", "what would be preferred then"},
-    {"vyre backends --profile --format csv", "all there is to know, as a table"},
+    {"vyre backends", "list all devices and which one is preferred"},
+    {"vyre backends reference", "show one backend with the profile of its devices"},
+    {"vyre backends --require gpu --deny 'vulkan*'", "see which device these rules prefer"},
+    {"vyre backends --profile --format csv", "print all profiles as a table"},
     {NULL, NULL},
 };
 
@@ -51,17 +53,15 @@ const cli_command cli_command_backends = {
     .operands = "[ID|ID:N]",
     .summary = "list backends and their devices",
     .text =
-        "Lists every registered backend with its devices, in the order of precedence: whether a "
-        "device is available, or why not and what to do about it; whether the backend runs "
-        "programs or only translates them; the scores by which the preferred one is selected; and "
-        "where the backend comes from.\n\n"
-        "The column `preferred` says what became of each device in preferred selection, and the "
-        "last line which one was chosen and what decided. The reference "
-        "backend is never selected: it runs when it is named. How many plugins were refused is "
-        "told on stderr.\n\n"
-        "With an ID only that backend is shown, or with ID:N its device N, and all that is known "
-        "of "
-        "it. The exit status is 3 if no device that is shown can be used.",
+        "Lists every registered backend with its devices, in order of precedence. For each it "
+        "shows whether the device is available, or why not and what to do about it; whether the "
+        "backend runs programs or only translates them; the scores that preferred selection uses; "
+        "and where the backend comes from.\n\n"
+        "The column `preferred` shows how preferred selection judged each device. The last line "
+        "names the device it chose and what decided. The reference backend is never selected; it "
+        "runs only if you name it. A note on stderr counts the plugins that were refused.\n\n"
+        "With an ID only that backend is shown, with ID:N only its device N, each with its full "
+        "profile. The exit status is 3 if no device shown can be used.",
     .operands_max = 1,
     CLI_COMMAND_PARTS,
 };
@@ -306,13 +306,14 @@ static vyre_status check_usage(const job *j) {
     const char *name = j->arguments->operand_count ? j->arguments->operands[0] : "";
     if (!strcmp(name, "auto") || !strcmp(name, "preferred")) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "leave it out; the last line says which device is preferred, and "
-                                "`vyre route` which one auto takes",
-                                "%s is no backend, but a way to choose one", name);
+                                "remove it; the last line names the preferred device, and `vyre "
+                                "route` shows which one auto takes",
+                                "`%s` is a way to choose a device, not a backend", name);
     }
     return j->arguments->operand_count && selects
-               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave out the one or the other",
-                                  "a backend that is named is not selected")
+               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "remove one of them",
+                                  "a named backend is not selected, so the selection options have "
+                                  "no effect")
                : VYRE_OK;
 }
 

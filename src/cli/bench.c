@@ -19,30 +19,31 @@
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
-      "which devices: ids of backends, id:n, auto for what the router chooses, all; all but "      \
-      "oracles if not given")                                                                      \
+      "the devices: IDs of backends, ID:N for device N, auto for the router's choice, or all, "    \
+      "separated by commas (default: all but oracles such as reference)")                          \
     CLI_SIZES_OPTION(X)                                                                            \
     CLI_DATA_OPTION(X)                                                                             \
-    X(RUNS, 0, "--runs", "N", NULL, "at most so many runs a cell; 100 if not given")               \
+    X(RUNS, 0, "--runs", "N", NULL, "the most runs of a cell (default: 100)")                      \
     X(SECONDS, 0, "--seconds", "S", NULL,                                                          \
-      "how long a cell may run; one that cannot run three times is skipped; 0.2 if not given")     \
-    X(ROUTES, 0, "--routes", "FILE", NULL, "the routes that auto goes by")                         \
+      "the time budget of a cell; a cell that cannot run three times in it is skipped (default: "  \
+      "0.2)")                                                                                      \
+    X(ROUTES, 0, "--routes", "FILE", NULL, "the file of routes for the device auto")               \
     X(COMPARE, 0, "--compare", "FILE", NULL,                                                       \
-      "compare with a run that was saved by --format json; 1 is returned if something is clearly " \
+      "compare with a report saved by --format json; the exit status is 1 if a cell is clearly "   \
       "slower")                                                                                    \
-    X(READ, 0, "--read", "FILE", NULL, "report such a run, and measure nothing")                   \
-    X(HTML, 0, "--html", "FILE", NULL, "write a page with plots, too")                             \
+    X(READ, 0, "--read", "FILE", NULL, "print a saved report, and measure nothing")                \
+    X(HTML, 0, "--html", "FILE", NULL, "also write an HTML page with plots")                       \
     CLI_PROGRESS_OPTION(X)                                                                         \
     CLI_TABLE_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
 
 static const cli_example examples[] = {
-    {"vyre bench", "the standard suite on all devices"},
+    {"vyre bench", "run the standard suite on all devices"},
     {"vyre bench 'reduce.*' -b cpu,cuda --sizes 6..26:2 --html report.html",
-     "some operations at many sizes, with plots"},
+     "time some operations at many sizes, with plots"},
     {"vyre bench -b cpu,cuda,auto --routes routes.toml",
-     "what the routes of `vyre certify` gain over each device alone"},
+     "compare routing by `vyre certify` with each single device"},
     {"vyre bench --format json > now.json && vyre bench --compare now.json",
      "measure, change something, and measure again"},
     {NULL, NULL},
@@ -53,22 +54,25 @@ const cli_command cli_command_bench = {
     .operands = "[GLOB]",
     .summary = "time operations on devices",
     .text =
-        "Times the operations of the library that match GLOB and have a sample, or those of the "
-        "standard suite, at several sizes, with data of the host, which goes to the device and "
-        "comes back, and with data that stays there. Devices take turns, so that whatever "
-        "disturbs the machine disturbs all of them. Before any time counts the bytes of all "
-        "devices are compared with one another, and at small sizes with the oracle's.\n\n"
-        "Told are the median, the best and the quartiles of the host's clock, from call to result; "
-        "bytes read and written a second, arithmetic where the operation says how much it does, "
-        "and the share of what a plain copy reaches in the same run. Rates go by the device's own "
-        "clock where it has one. A device that is unavailable, a cell that does not fit its budget "
-        "and one whose bytes are wrong are told as such, and have no time.\n\n"
-        "From this follow crossovers, sizes between which another device becomes the fastest; the "
-        "geometric mean of each device's times relative to the best single one, over the rows that "
-        "all could run; and, with the device auto, what routing gains over it. The routes "
-        "have to be made before, by `vyre certify`: what is told here never chooses.\n\n"
-        "The exit status is 1 if bytes are wrong, or something is slower than with --compare by "
-        "more than the spread.",
+        "Times operations at several sizes on several devices: the operations that match GLOB and "
+        "have a sample, or the standard suite. Each runs with data on the host, copied to the "
+        "device and back, and with data that stays on the device. A cell is one operation at one "
+        "size on one device. Devices take turns, so that a disturbance of the machine affects all "
+        "of them alike. Before a time counts, the bytes of all devices are compared with one "
+        "another, and at small sizes with the reference backend's.\n\n"
+        "The report gives the median, minimum and quartiles of the time from call to result by the "
+        "host's clock. It also gives the bytes read and written per second, arithmetic operations "
+        "per second if the operation declares them, and the share of the bandwidth of a plain copy "
+        "in the same run. Rates use the device's own clock if it has one. A cell whose device is "
+        "unavailable, which exceeds its budget or whose bytes are wrong is listed with the reason "
+        "and without a time.\n\n"
+        "A summary lists the crossovers: the sizes between which another device becomes the "
+        "fastest. It gives the geometric mean of each device's times relative to the best single "
+        "device, over the rows that all devices ran. With the device auto it also gives the gain "
+        "of routing over that device. `vyre certify` makes the routes; `vyre bench` never changes "
+        "them.\n\n"
+        "The exit status is 1 if bytes are wrong, or if a cell is slower than in --compare by more "
+        "than the spread.",
     .operands_max = 1,
     CLI_COMMAND_PARTS,
 };
@@ -109,8 +113,8 @@ static vyre_status check_page(const char *path) {
                 : access(folder.data, W_OK | X_OK) < 0 ? errno
                                                        : 0;
     vyre_strbuf_free(&folder);
-    return error ? vyre_status_make(VYRE_STATUS_IO, "name a file in a folder that can be written",
-                                    "cannot write a page to `%s`: %s", path, strerror(error))
+    return error ? vyre_status_make(VYRE_STATUS_IO, "name a file in a writable folder",
+                                    "cannot write the HTML page to `%s`: %s", path, strerror(error))
                  : VYRE_OK;
 }
 
@@ -119,7 +123,7 @@ static vyre_status check_usage(const job *j) {
     const char *html = value_of(j, HTML)->text;
     if (html && !strcmp(html, "-")) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name a file",
-                                "stdout has the report already, and would get a page, too");
+                                "the HTML page and the report would both go to stdout");
     }
     if (html) {
         VYRE_TRY(check_page(html));
@@ -128,14 +132,14 @@ static vyre_status check_usage(const job *j) {
         return VYRE_OK;
     }
     if (j->arguments->operand_count) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave out the one or the other",
-                                "--read measures nothing, so `%s` chooses nothing",
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "remove one of them",
+                                "--read measures nothing, so the GLOB `%s` has no effect",
                                 j->arguments->operands[0]);
     }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (value_of(j, others[i])->given) {
-            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave out the one or the other",
-                                    "--read measures nothing, so %s has no meaning",
+            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "remove one of them",
+                                    "--read measures nothing, so %s has no effect",
                                     options[others[i]].name);
         }
     }
@@ -150,7 +154,7 @@ static vyre_status read_numbers(job *j) {
     VYRE_TRY(cli_option_number(j->arguments, RUNS, &runs));
     if (runs < BENCH_LEAST_RUNS || runs > RUNS_MOST) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give a number from 3 to 1000000",
-                                "--runs cannot be `%s`", value_of(j, RUNS)->text);
+                                "--runs is `%s`, which is out of range", value_of(j, RUNS)->text);
     }
     j->bench.runs = (uint32_t)runs;
     return cli_option_seconds(j->arguments, SECONDS, &j->bench.budget_ns);
@@ -217,8 +221,8 @@ static vyre_status add_devices(bench_run *bench, const char *names) {
     for (const char *rest = names; !status && cli_list_next(&rest, &name);) {
         status = name.size ? add_named(bench, vyre_strbuf_string(&name))
                            : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                              "give names with one comma between",
-                                              "-b names an empty device in `%s`", names);
+                                              "separate the devices with single commas",
+                                              "-b has an empty device name in `%s`", names);
     }
     vyre_strbuf_free(&name);
     return status;
@@ -231,8 +235,8 @@ static vyre_status set_table(bench_run *bench, const char *path) {
         has_auto = has_auto || bench->devices[i].is_auto;
     }
     if (path && !has_auto) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "add auto to -b, or leave it out",
-                                "--routes is for the device auto alone");
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "add auto to -b, or remove --routes",
+                                "--routes applies only to the device auto, which -b does not name");
     }
     if (!has_auto) {
         return VYRE_OK;
@@ -303,13 +307,14 @@ static cli_exit verdict(const job *j) {
         return CLI_EXIT_NO;
     }
     if (figures->failed) {
-        cli_message_print("vyre %s: %zu cell%s failed. Fix: see the reason of each in the report\n",
-                          name, figures->failed, vyre_plural(figures->failed));
+        cli_message_print(
+            "vyre %s: %zu cell%s failed. Fix: read the reason of each in the report\n", name,
+            figures->failed, vyre_plural(figures->failed));
         return CLI_EXIT_FAILED;
     }
     if (j->comparison.slower) {
-        cli_message_print("vyre %s: %zu cell%s clearly slower than in %s. Fix: see whether the "
-                          "machine was busy, else find the change that made it so\n",
+        cli_message_print("vyre %s: %zu cell%s clearly slower than in %s. Fix: check that the "
+                          "machine was idle, then look for the change that made it slower\n",
                           name, j->comparison.slower, j->comparison.slower == 1 ? " is" : "s are",
                           j->comparison.file);
         return CLI_EXIT_NO;

@@ -11,14 +11,14 @@
 #include "cli/output.h"
 
 #define OPTIONS(X)                                                                                 \
-    X(CLEAR, 0, "--clear", NULL, NULL, "remove everything that is kept")                           \
+    X(CLEAR, 0, "--clear", NULL, NULL, "remove all compiled programs")                             \
     CLI_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
 
 static const cli_example examples[] = {
-    {"vyre cache", "what is kept, and where"},
-    {"vyre cache --clear", "remove it"},
+    {"vyre cache", "list what the cache holds, and where it is"},
+    {"vyre cache --clear", "empty the cache"},
     {NULL, NULL},
 };
 
@@ -27,14 +27,13 @@ const cli_command cli_command_cache = {
     .operands = "",
     .summary = "list or clear the compiled programs kept on disk",
     .text =
-        "Lists the compiled programs that are kept for the next process: for which backend and "
-        "device, how large, and when each was used last. They lie in "
-        "$XDG_CACHE_HOME/vyre/pipelines "
-        "or $HOME/.cache/vyre/pipelines, and may be removed at any time. Before them it says what "
-        "all processes that stored a program or closed a device did with the cache since it was "
-        "last cleared.\n\n"
-        "VYRE_CACHE_LIMIT says how many bytes they may take together; what was not used for the "
-        "longest time goes first. With 0 nothing is kept.",
+        "Lists the compiled programs that vyre keeps on disk for later processes: the backend and "
+        "device of each, its size, and when it was last used. They are in "
+        "$XDG_CACHE_HOME/vyre/pipelines or $HOME/.cache/vyre/pipelines. You may delete them at any "
+        "time. The first lines count the hits and misses of all processes since the cache was last "
+        "cleared.\n\n"
+        "VYRE_CACHE_LIMIT sets how many bytes the cache may take; the least recently used programs "
+        "are removed first. With 0 vyre keeps nothing.",
     CLI_COMMAND_PARTS,
 };
 
@@ -94,7 +93,8 @@ static void put_text(vyre_strbuf *text, const vyre_cache_list *list) {
     }
     cli_describe_cache(text, list);
     if (list->other_count) {
-        vyre_strbuf_printf(text, "%zu file%s damaged, left behind or of another version of vyre\n",
+        vyre_strbuf_printf(text,
+                           "%zu file%s damaged, left behind or from another version of vyre\n",
                            list->other_count, vyre_plural(list->other_count));
     }
     put_counts(text, &list->counts);

@@ -19,7 +19,7 @@
     CLI_SIZES_OPTION(X)                                                                            \
     CLI_DATA_OPTION(X)                                                                             \
     X(BUDGET, 0, "--budget", "SECONDS", NULL,                                                      \
-      "how long a device may take for one size, with compiling; 5 if not given")                   \
+      "how long a device may take for one size, compiling included (default: 5)")                  \
     CLI_ROUTES_OPTION(X)                                                                           \
     CLI_PROGRESS_OPTION(X)                                                                         \
     CLI_TABLE_FORMAT_OPTION(X)
@@ -29,31 +29,33 @@ CLI_OPTION_TABLE(OPTIONS);
 static const cli_example examples[] = {
     {"vyre certify", "measure all devices on all operations: about half a minute for a CPU"},
     {"vyre certify 'reduce.*,scan.*' -b cpu,cuda --sizes 6..26",
-     "some of them, from 64 elements to 67 million"},
-    {"vyre certify kernel.vyre x=rand:1000000", "a program of your own"},
-    {"vyre certify --routes other.toml --format md", "into another file, and all measurements"},
+     "measure some operations, from 64 elements to 67 million"},
+    {"vyre certify kernel.vyre x=rand:1000000", "measure your own program"},
+    {"vyre certify --routes other.toml --format md", "write another file, and print all "
+                                                     "measurements"},
     {NULL, NULL},
 };
 
 const cli_command cli_command_certify = {
     .name = "certify",
     .operands = "[GLOB | " CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]]",
-    .summary = "measure devices on operations, and write routes",
+    .summary = "measure operations on devices, and write routes",
     .text =
-        "Runs operations on every device in several sizes, with data of the host and with data "
-        "that stays on the device, and writes down how long each took: once to warm up, then the "
-        "median of three. These routes are what `auto` goes by, and what `vyre route` shows. "
-        "Operations are all that have a sample of arguments, or those whose id matches GLOB; or "
-        "one of them, or a program of a file, with values as for `vyre run`.\n\n"
-        "Speed alone wins nothing: the bytes of all devices are compared, and those of the "
-        "smallest size with the oracle's. A device with wrong bytes never gets the operation from "
-        "`auto`; the exit status is 1 then. One that takes longer than its budget is not tried "
-        "with larger sizes.\n\n"
-        "For each operation it says which device wins in which range of sizes, the sizes being "
-        "bytes of all arguments together, and who comes next at the end of the range. The "
-        "route of the operation, for tools that know no sizes, is that of the largest size.\n\n"
-        "The routes are saved after each operation, together with what other processes saved "
-        "meanwhile, so that an interruption loses the current operation alone.",
+        "Measures how long operations take on each device, and writes the times to a file as "
+        "routes. The device `auto` runs each operation where these routes say it is fastest, and "
+        "`vyre route` shows them. Each operation runs at several sizes, with data on the host and "
+        "with data that stays on the device: once to warm up, then three times for a median. The "
+        "command measures all operations that have a sample, those whose ID matches GLOB, or one "
+        "operation or program with NAME=VALUE arguments, as for `vyre run`.\n\n"
+        "The command compares the bytes of all devices, and at the smallest size compares them "
+        "with the reference backend's. `auto` never gives an operation to a device with wrong "
+        "bytes, however fast; the exit status is then 1. A device over its budget skips the larger "
+        "sizes.\n\n"
+        "For each operation the command prints which device wins in which range of sizes, and "
+        "which device is second at the end of the range. A size is the bytes of all arguments "
+        "together. Tools that know no size take the route of the largest size.\n\n"
+        "The command saves the routes after each operation and keeps what other processes saved "
+        "meanwhile, so an interruption loses only the current operation.",
     .operand = CLI_OPERAND_FILE,
     .operands_max = CLI_ANY_NUMBER,
     CLI_COMMAND_PARTS,
@@ -174,9 +176,9 @@ static void report(const job *j, size_t total) {
                       vyre_strbuf_string(&j->path));
     vyre_strbuf_free(&text);
     if (j->wrong) {
-        cli_message_print("vyre %s: %zu operation%s got wrong bytes from a device, which `auto` "
-                          "does not give %s to. Fix: `vyre conform -b DEVICE` finds the smallest "
-                          "program that shows it\n",
+        cli_message_print("vyre %s: %zu operation%s got wrong bytes from a device, and `auto` will "
+                          "not run %s there. Fix: run `vyre conform -b DEVICE` to find the "
+                          "smallest program that fails\n",
                           name, j->wrong, vyre_plural(j->wrong), j->wrong == 1 ? "it" : "them");
     }
     if (is_interrupted()) {
@@ -241,8 +243,8 @@ static vyre_status nothing_chosen(const vyre_dialects *snapshot, const char *glo
         const char *id = vyre_dialects_at(snapshot, i)->id;
         if (!glob || vyre_id_matches(glob, id)) {
             return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                    "give its manifest a `sample`, or values here: NAME=VALUE",
-                                    "nothing says what to run `%s` with", id);
+                                    "add a `sample` to its manifest, or give values as NAME=VALUE",
+                                    "`%s` has no sample, and no values are given", id);
         }
     }
     return vyre_dialects_unknown(snapshot, "operation", glob);
@@ -296,14 +298,13 @@ static cli_exit certify_given(job *j) {
     }
     if (count && arguments->values[SIZES].given) {
         return cli_message_status(
-            command,
-            vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave out the one or the other",
-                             "the arguments say how large they are, and so does --sizes"));
+            command, vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "remove one of them",
+                                      "the values fix the size, and --sizes gives another"));
     }
     vyre_status status = cli_input_open(&input, arguments->operands[0], NULL);
     if (status) {
         result = cli_input_report(&input, command, status);
-    } else if (cli_input_take(&input, command, name, "one is certified at a time", &chosen,
+    } else if (cli_input_take(&input, command, name, "`vyre certify` takes one", &chosen,
                               &result)) {
         const vyre_program *program = cli_input_program(&input, chosen.first);
         vyre_route_key(program, key);

@@ -13,20 +13,22 @@
 
 #define OPTIONS(X)                                                                                 \
     CLI_FORMAT_OPTION(X)                                                                           \
-    X(WERROR, 0, "--werror", NULL, NULL, "let a warning make the answer no, too")                  \
+    X(WERROR, 0, "--werror", NULL, NULL, "exit with status 1 on warnings, too")                    \
     X(RACES, 0, "--races", NULL, NULL,                                                             \
-      "also run the programs and look for data races, barriers that not all reach, accesses out "  \
-      "of bounds and memory read before it is written")                                            \
-    X(SEED, 0, "--seed", "N", NULL, "the schedule of that run; 0 if not given")                    \
-    X(TIMEOUT, 0, "--timeout", "SECONDS", NULL, "end that run after SECONDS; 60 if not given")
+      "also run the programs and look for data races, barriers that not all invocations reach, "   \
+      "accesses out of bounds, and reads of memory that was never written")                        \
+    X(SEED, 0, "--seed", "N", NULL, "the schedule of the --races run (default: 0)")                \
+    X(TIMEOUT, 0, "--timeout", "SECONDS", NULL, "end the --races run after SECONDS (default: 60)")
 
 CLI_OPTION_TABLE(OPTIONS);
 
 static const cli_example examples[] = {
     {"vyre check examples/*.vyre", "check all examples"},
-    {"vyre check --werror --format json kernel.vyre", "for a build: an answer that programs read"},
-    {"vyre check --races kernel.vyre", "run every program in it on the oracle and watch"},
-    {"vyre check --races kernel.vyre bfs row=@row.npy col=@col.npy source=0", "with given values"},
+    {"vyre check --werror --format json kernel.vyre",
+     "in a build: fail on warnings, and print JSON"},
+    {"vyre check --races kernel.vyre", "run every program in it and look for races"},
+    {"vyre check --races kernel.vyre bfs row=@row.npy col=@col.npy source=0",
+     "run one program with the given values"},
     {NULL, NULL},
 };
 
@@ -35,21 +37,21 @@ const cli_command cli_command_check = {
     .operands = CLI_INPUT_OPERANDS "...",
     .summary = "parse and verify programs",
     .text =
-        "Reads each FILE, as text or in binary form, verifies every program in it and describes "
-        "those that are valid (a word that is no file may be an OPERATION of `vyre ops`): whether "
-        "the result can depend on the order in which invocations "
-        "run, and why; the digest; arguments, phases, and what the code consists of.\n\n"
-        "Errors and warnings go to stderr with their place and a fix; with --format json they are "
-        "part of the answer.\n\n"
-        "With --races the programs also run on the oracle, which watches every access: a race is "
-        "found if both accesses happen, in whatever schedule; with atomics that acquire and "
-        "release it may take several seeds. Behind one FILE may then stand a "
-        "PROGRAM, the one to look at, and values, NAME=VALUE, as for `vyre run`. Arguments without "
-        "a value get one, which the answer names: a buffer 1024 random elements, or as many as "
-        "are declared, integers among them below the length; a float 0.5, a bool true; an integer "
-        "one from 16 to 1024, such that there are at most 16384 invocations. Data races and "
-        "barriers that not all reach are errors. What else is found is defined, so that it is a "
-        "warning.",
+        "Parses each FILE (source text or binary form), verifies every program in it and describes "
+        "each valid one: its digest, arguments, phases and instructions, and whether and why its "
+        "result can depend on the order in which invocations run. An operand that is not a file "
+        "may be an OPERATION that `vyre ops` lists.\n\n"
+        "Errors and warnings go to stderr, each with its place in the source and a fix. With "
+        "--format json they are part of the JSON on stdout.\n\n"
+        "With --races the command also runs the programs on the reference backend, which tracks "
+        "every access. It finds a race in any schedule in which both accesses happen; if atomics "
+        "acquire and release, try several seeds. With one FILE you may also name the PROGRAM to "
+        "run and give NAME=VALUE arguments, as for `vyre run`. The command chooses the other "
+        "arguments and prints them: 1024 random elements for a buffer without a declared length, "
+        "with integers below the length; 0.5 for a float; true for a bool; 16 to 1024 for an "
+        "integer, so that at most 16384 invocations run. Data races and barriers that not all "
+        "invocations reach are errors. The other findings have a defined result, so they are "
+        "warnings.",
     .operand = CLI_OPERAND_FILE,
     .operands_min = 1,
     .operands_max = CLI_ANY_NUMBER,
@@ -94,8 +96,8 @@ static vyre_status sort_operands(job *j) {
             j->program = word;
         } else {
             return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                    "write ./ in front if it is a file, NAME=VALUE for a value",
-                                    "`%s` is a second PROGRAM, behind `%s`", word, j->program);
+                                    "write ./ before the name of a file, and values as NAME=VALUE",
+                                    "`%s` is a second PROGRAM, after `%s`", word, j->program);
         }
     }
     if (!stored) {
@@ -103,7 +105,7 @@ static vyre_status sort_operands(job *j) {
     }
     if (j->files.count > 1 && (j->program || j->values.count)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one FILE",
-                                "a PROGRAM or values belong to one file, and there are %zu",
+                                "a PROGRAM or values need exactly one file, and there are %zu",
                                 j->files.count);
     }
     return VYRE_OK;
@@ -114,8 +116,9 @@ static vyre_status read_options(job *j) {
     const uint64_t minute_ns = 60000000000u;
     j->races.timeout_ns = minute_ns;
     if (!values[RACES].given && (values[SEED].given || values[TIMEOUT].given)) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "add --races, or leave it out",
-                                "`%s` is for --races", values[SEED].given ? "--seed" : "--timeout");
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "add --races, or remove the option",
+                                "`%s` applies only to --races",
+                                values[SEED].given ? "--seed" : "--timeout");
     }
     VYRE_TRY(cli_option_number(j->arguments, SEED, &j->races.seed));
     VYRE_TRY(cli_option_seconds(j->arguments, TIMEOUT, &j->races.timeout_ns));
@@ -233,7 +236,7 @@ static cli_exit check_file(job *j, const char *path) {
         chosen.end = cli_input_count(&input);
     }
     if (!status && (j->program || j->values.count)) {
-        status = cli_input_choose(&input, j->program, "the values are for one", &chosen);
+        status = cli_input_choose(&input, j->program, "--races with values takes one", &chosen);
         chosen = status ? (cli_selection){0, 0} : chosen;
     }
     bool failure = status && !cli_input_errors(&input);

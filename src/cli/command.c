@@ -12,7 +12,7 @@ const cli_command *const cli_commands[] = {
 #undef ROW
         NULL};
 
-const cli_option cli_option_help = {"--help", 'h', NULL, NULL, "explain the subcommand"};
+const cli_option cli_option_help = {"--help", 'h', NULL, NULL, "print this help"};
 
 const cli_choice cli_formats[] = {
 #define ROW(name, text, documentation) [VYRE_FORMAT_##name] = {text, documentation},
@@ -69,7 +69,7 @@ static vyre_status wrong_usage(const cli_command *command, const char *format, .
     va_start(arguments, format);
     vyre_strbuf_vprintf(&message, format, arguments);
     va_end(arguments);
-    vyre_strbuf_printf(&fix, "`vyre %s --help` shows how it is used", command->name);
+    vyre_strbuf_printf(&fix, "`vyre %s --help` shows the usage", command->name);
     vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_strbuf_string(&fix),
                                           "%s", vyre_strbuf_string(&message));
     vyre_strbuf_free(&message);
@@ -87,7 +87,7 @@ static vyre_status unknown_option(const cli_command *command, vyre_str wanted) {
     vyre_strbuf fix = {0};
     vyre_strbuf_printf(
         &fix, "`vyre %s --help` lists the options%s", command->name,
-        command->operand == CLI_OPERAND_FILE ? "; a file of that name goes behind `--`" : "");
+        command->operand == CLI_OPERAND_FILE ? "; put `--` before a file of that name" : "");
     vyre_status status =
         vyre_near_refuse(&near, vyre_strbuf_string(&fix), "there is no option `%.*s`",
                          (int)wanted.size, wanted.data);
@@ -161,14 +161,15 @@ static vyre_status parse_option(const cli_command *command, size_t count, const 
     if (!value) {
         if (*at + 1 == count) {
             vyre_str wanted = option_value(option);
-            return wrong_usage(command, "`%s` needs %.*s behind it", word, (int)wanted.size,
+            return wrong_usage(command, "`%s` needs %.*s after it", word, (int)wanted.size,
                                wanted.data);
         }
         value = words[++*at];
     }
     if (cli_option_repeats(option)) {
         if (arguments->repeat_count == CLI_REPEATS_MAX) {
-            return wrong_usage(command, "`%.*s` is given too often", (int)name.size, name.data);
+            return wrong_usage(command, "`%.*s` is given too many times", (int)name.size,
+                               name.data);
         }
         arguments->repeats[arguments->repeat_count++] =
             (cli_repeat){(uint32_t)(option - command->options), value};
@@ -199,7 +200,7 @@ vyre_status cli_arguments_parse(const cli_command *command, size_t count, const 
                            command->operands);
     }
     if (arguments->operand_count > command->operands_max) {
-        return wrong_usage(command, "`%s` is one word too many", words[command->operands_max]);
+        return wrong_usage(command, "`%s` is one operand too many", words[command->operands_max]);
     }
     return VYRE_OK;
 }

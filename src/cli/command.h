@@ -30,14 +30,14 @@
 
 /* X(name, status, what it means) */
 #define CLI_EXITS(X)                                                                               \
-    X(DONE, 0, "done")                                                                             \
+    X(DONE, 0, "success")                                                                          \
     X(NO, 1,                                                                                       \
-      "the answer is no: a program is not valid or has a race, results differ, a text is not in "  \
-      "canonical layout, or something is wrong with plugins or the cache")                         \
-    X(USAGE, 2, "the command line, or an environment variable, is wrong")                          \
-    X(BACKEND, 3, "no usable backend")                                                             \
+      "a check failed: a program is not valid or has a race, results differ, a file is not in "    \
+      "canonical layout, or a plugin or the cache has a problem")                                  \
+    X(USAGE, 2, "the command line or an environment variable is wrong")                            \
+    X(BACKEND, 3, "no backend can be used")                                                        \
     X(FAILED, 4,                                                                                   \
-      "failure while running: a file that cannot be read or written, no memory, no time left")
+      "a run failed: a file could not be read or written, memory ran out, or a time limit passed")
 
 typedef enum cli_exit {
 #define CLI_EXIT_ENUM(name, status, text) CLI_EXIT_##name = status,
@@ -78,31 +78,31 @@ typedef struct cli_option {
 /* Rows that several subcommands have. */
 #define CLI_DEVICE_OPTION(X)                                                                       \
     X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \
-      "where to run: preferred, the id of a backend, or id:n for its device n; preferred if not "  \
-      "given")
+      "the device to run on: preferred, a backend's ID, or ID:N for its device N (default: "       \
+      "preferred)")
 #define CLI_DEVICES_OPTION(X)                                                                      \
     X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
-      "which devices: ids of backends, or id:n, with commas between; all but oracles if not "      \
-      "given")
+      "the devices: IDs of backends, or ID:N for device N, separated by commas (default: all but " \
+      "oracles such as reference)")
 #define CLI_VARIANT_OPTION(X)                                                                      \
     X(VARIANT, 0, "--variant", "NAME", NULL,                                                       \
-      "which of the programs of an OPERATION, that all give the same bytes")
+      "the variant of the OPERATION to take; all variants give the same bytes")
 #define CLI_SIZES_OPTION(X)                                                                        \
     X(SIZES, 0, "--sizes", "A..B[:STEP]", NULL,                                                    \
-      "sizes from 2^A to 2^B elements, with factors of 2^STEP between; 8..20:4 if not given")
+      "sizes from 2^A to 2^B elements, each 2^STEP times the one before (default: 8..20:4)")
 #define CLI_ROUTES_OPTION(X)                                                                       \
     X(ROUTES, 0, "--routes", "FILE", NULL,                                                         \
-      "the routes; if not given those of VYRE_ROUTES, else pgo.toml of the configuration")
+      "the file of routes (default: $VYRE_ROUTES, else vyre/pgo.toml in the configuration "        \
+      "folder)")
 #define CLI_DATA_OPTION(X)                                                                         \
     X(DATA, 0, "--data", "PLACE,...", NULL,                                                        \
-      "where data is: host, resident (it stays on the device), or both, as if not given")
+      "where the data is: host, resident (it stays on the device), or both (default: both)")
 #define CLI_PROGRESS_OPTION(X)                                                                     \
-    X(NO_PROGRESS, 0, "--no-progress", NULL, NULL, "draw no progress bar on a terminal either")
+    X(NO_PROGRESS, 0, "--no-progress", NULL, NULL, "do not draw a progress bar")
 #define CLI_FORMAT_OPTION(X)                                                                       \
-    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the form of the answer; text if not given")
+    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "the output format (default: text)")
 #define CLI_TABLE_FORMAT_OPTION(X)                                                                 \
-    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
-      "the form of the answer; text if not given")
+    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats, "the output format (default: text)")
 
 /* What operands are, for shell completion. */
 typedef enum cli_operand { CLI_OPERAND_NONE, CLI_OPERAND_FILE, CLI_OPERAND_TOPIC } cli_operand;
@@ -174,7 +174,7 @@ extern const cli_option cli_option_help;
     X(JSON, "json", "for programs")
 #define CLI_TABLE_FORMATS(X)                                                                       \
     CLI_FORMATS(X)                                                                                 \
-    X(CSV, "csv", "a table for spreadsheets")                                                      \
+    X(CSV, "csv", "comma-separated values, for spreadsheets")                                      \
     X(MARKDOWN, "md", "a table in Markdown")
 extern const cli_choice cli_formats[];
 extern const cli_choice cli_table_formats[];

@@ -13,60 +13,65 @@
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
-      "what to test: preferred, ids of backends, id:n for device n, or all; preferred if not "     \
-      "given")                                                                                     \
+      "the devices to test: preferred, IDs of backends, ID:N for device N, or all, separated by "  \
+      "commas (default: preferred)")                                                               \
     X(SUITE, 0, "--suite", "NAME,...", NULL,                                                       \
-      "operations, special, sizes, laws, library, small, random; all if not given")                \
+      "the suites to run: operations, special, sizes, laws, library, small, random (default: "     \
+      "all)")                                                                                      \
     X(AGAINST, 0, "--against", "DEVICE", NULL,                                                     \
-      "a device in the oracle's place, such as cpu for reference itself")                          \
-    X(TAG, 0, "--tag", "TAG,...", NULL, "only cases with one of these tags, as --list shows them") \
+      "take the expected bytes from this device instead of the reference backend")                 \
+    X(TAG, 0, "--tag", "TAG,...", NULL,                                                            \
+      "run only cases with one of these tags; --list shows them")                                  \
     X(PROGRAMS, 0, "--programs", "N", NULL,                                                        \
-      "how many random programs, small ones and large ones each; 1000 by default")                 \
-    X(SEED, 0, "--seed", "N", NULL, "the first of them; 1 by default, the others follow")          \
+      "the number of small and of large random programs, each (default: 1000)")                    \
+    X(SEED, 0, "--seed", "N", NULL,                                                                \
+      "the seed of the first random program; the others count up "                                 \
+      "from it (default: 1)")                                                                      \
     X(RUNS, 0, "--runs", "N", NULL,                                                                \
-      "how often a program runs that may show a schedule, reference in another one each time; 10 " \
-      "by default")                                                                                \
-    X(CERT, 0, "--cert", "FILE", NULL, "write a certificate of what came out")                     \
+      "how often to run a program whose result may depend on the schedule; reference takes "       \
+      "another "                                                                                   \
+      "schedule each time (default: 10)")                                                          \
+    X(CERT, 0, "--cert", "FILE", NULL, "write a certificate of the results")                       \
     X(CHECK, 0, "--check", "FILE", NULL,                                                           \
-      "run again what a certificate says, and tell what differs")                                  \
-    X(LIST, 0, "--list", NULL, NULL, "list the cases and their tags, and run nothing")             \
-    X(SAVE, 0, "--save", "FILE", NULL, "write the smallest program that fails there")              \
+      "run a certificate's cases again, and report what differs")                                  \
+    X(LIST, 0, "--list", NULL, NULL, "list the cases with their tags, and run nothing")            \
+    X(SAVE, 0, "--save", "FILE", NULL, "write the smallest failing program to FILE")               \
     CLI_PROGRESS_OPTION(X)                                                                         \
     CLI_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
 
 static const cli_example examples[] = {
-    {"vyre conform", "all suites on the preferred device"},
-    {"vyre conform -b all --programs 100", "on every device there is"},
-    {"vyre conform 'special.f32.*' -b cpu", "some cases"},
-    {"vyre conform -b cpu --suite random --programs 10000 --seed 1000000", "random programs alone"},
-    {"vyre conform -b cpu --cert cpu.toml", "and write a certificate"},
-    {"vyre conform --check cpu.toml", "is everything still as it says?"},
-    {"vyre conform -b reference --against cpu --suite small", "the oracle, judged by another"},
+    {"vyre conform", "run all suites on the preferred device"},
+    {"vyre conform -b all --programs 100", "test every device"},
+    {"vyre conform 'special.f32.*' -b cpu", "run the cases that match"},
+    {"vyre conform -b cpu --suite random --programs 10000 --seed 1000000",
+     "run only random programs"},
+    {"vyre conform -b cpu --cert cpu.toml", "run all suites and write a certificate"},
+    {"vyre conform --check cpu.toml", "check that the results still match the certificate"},
+    {"vyre conform -b reference --against cpu --suite small",
+     "compare the reference backend with the "
+     "cpu backend"},
     {NULL, NULL},
 };
 
 const cli_command cli_command_conform = {
     .name = "conform",
     .operands = "[GLOB]",
-    .summary = "hold backends against the oracle",
+    .summary = "test backends against the reference backend",
     .text =
-        "Runs suites of cases on a backend and compares every byte with what the reference backend "
-        "gives: each operation at each type, special values, sizes, the laws and samples of the "
-        "library, and random programs. Without --suite all of them run; GLOB and --tag choose "
-        "cases "
-        "by id and by tag. Outputs are fenced: a byte written beside one is found, too. Outputs "
-        "that "
-        "may depend on the schedule are compared by the property that their case declares.\n\n"
-        "The reference backend itself is held against digests on record, and runs in random "
-        "schedules. With --against another device says what is expected.\n\n"
-        "The first case that fails is cut down to the smallest program that still does, and "
-        "printed "
-        "with its arguments. What a backend refuses is counted as unsupported, and what is not run "
-        "as skipped, with the reasons; neither counts as passed. docs/conformance.md says more, "
-        "and "
-        "what a certificate means.",
+        "Runs suites of test cases on a device and compares every byte with the result of the "
+        "oracle, which is the reference backend. The cases cover each operation at each type, "
+        "special values, sizes, the laws and samples of the library, and random programs. Without "
+        "--suite all suites run; GLOB selects cases by ID, --tag by tag. Guard bytes around each "
+        "output catch a write outside it. If an output may depend on the schedule, the command "
+        "tests the property that the case declares instead.\n\n"
+        "The reference backend itself is compared with recorded digests, and runs in random "
+        "schedules. With --against another device gives the expected bytes.\n\n"
+        "The first failing case is reduced to the smallest program that still fails, and printed "
+        "with its arguments. Cases that the backend refuses count as unsupported and cases that do "
+        "not run count as skipped, each with the reason; neither counts as passed. "
+        "docs/conformance.md explains the suites and what a certificate means.",
     .operands_max = 1,
     CLI_COMMAND_PARTS,
 };
@@ -114,7 +119,7 @@ static vyre_status read_words(const char *text, const char *what, const char *(*
             status = vyre_no_memory("for the command line");
         } else if (i == count) {
             status = cli_unknown(what, vyre_strbuf_string(&word), names,
-                                 "`vyre conform --list` shows what there is");
+                                 "`vyre conform --list` lists the cases and their tags");
         }
         *out |= i < count ? (uint64_t)1 << i : 0;
     }
@@ -125,19 +130,19 @@ static vyre_status read_words(const char *text, const char *what, const char *(*
 static vyre_status check_numbers(const conform_session *c) {
     bool only_seeds = c->suites >> CONFORM_SUITE_SEEDED << CONFORM_SUITE_SEEDED == c->suites;
     if (!c->runs || (!c->programs && only_seeds)) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "ask for at least one",
-                                "no program would run");
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give a number of 1 or more",
+                                "--programs is 0, so no program would run");
     }
     if (c->programs > MOST_PROGRAMS) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "ask for fewer, and for the rest from a later --seed",
-                                "%llu programs are more than the %d that run at a time",
+                                "ask for fewer, then continue from a later --seed",
+                                "--programs is %llu, and one run takes at most %d",
                                 (unsigned long long)c->programs, MOST_PROGRAMS);
     }
     if (c->programs && c->programs - 1 > UINT64_MAX - c->seed) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "ask for fewer, or start from a lower seed",
-                                "there are no %llu seeds from %llu on",
+                                "ask for fewer programs, or start from a lower --seed",
+                                "%llu seeds from %llu on do not fit in 64 bits",
                                 (unsigned long long)c->programs, (unsigned long long)c->seed);
     }
     return VYRE_OK;
@@ -169,10 +174,11 @@ static vyre_status check_check(const cli_arguments *arguments) {
     for (size_t i = 0; i < sizeof others / sizeof *others && !name; i++) {
         name = arguments->values[others[i]].given ? options[others[i]].name : NULL;
     }
-    return name ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                   "leave it out: the certificate says what to run, and where",
-                                   "`%s` does not go with --check", name)
-                : VYRE_OK;
+    return name
+               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                  "remove it; the certificate says what to run and on which device",
+                                  "`%s` cannot be combined with --check", name)
+               : VYRE_OK;
 }
 
 /* One device */
@@ -214,8 +220,8 @@ static bool is_itself(const job *j, const vyre_device *device) {
 }
 
 static vyre_status refuse_itself(const vyre_device *device) {
-    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name another one with --against",
-                            "device %s would be held against itself", vyre_device_name(device));
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name another device with --against",
+                            "device %s would be compared with itself", vyre_device_name(device));
 }
 
 static vyre_status run_cases(job *j, vyre_device *device) {
@@ -262,8 +268,8 @@ static void test_all(job *j) {
     vyre_status status = cli_survey_take_all(&survey);
     for (size_t i = 0; i < survey.rows.count && !status; i++) {
         const cli_survey_row *row = &survey.rows.items[i];
-        const char *reason =
-            row->device ? "it is what the others are held against" : vyre_status_text(row->failure);
+        const char *reason = row->device ? "it is the backend that others are compared with"
+                                         : vyre_status_text(row->failure);
         if (row->device && !is_itself(j, row->device)) {
             test_device(j, row->device);
         } else if (j->is_json) {
@@ -388,10 +394,10 @@ static void print_check(job *j, const char *path, size_t differences, vyre_strbu
         conform_session_print(&j->conform, &j->text);
         vyre_strbuf_add(&j->text, lines->data, lines->size);
         if (differences) {
-            vyre_strbuf_printf(&j->text, "%s: %zu thing%s not as on the certificate\n", path,
+            vyre_strbuf_printf(&j->text, "%s: %zu result%s not as in the certificate\n", path,
                                differences, differences == 1 ? " is" : "s are");
         } else {
-            vyre_strbuf_printf(&j->text, "%s: the run is the same as the certificate says\n", path);
+            vyre_strbuf_printf(&j->text, "%s: all results match the certificate\n", path);
         }
     }
     j->text.failed |= lines->failed;
@@ -453,8 +459,7 @@ static vyre_status check_files(const cli_arguments *arguments) {
     uint32_t file = arguments->values[CERT].given ? CERT : SAVE;
     return several && arguments->values[file].given
                ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name one device with -b",
-                                  "%s is about one device, and several are asked for",
-                                  options[file].name)
+                                  "%s takes one device, and -b names several", options[file].name)
                : VYRE_OK;
 }
 

@@ -1,4 +1,3 @@
-
 #include "base/environment.h"
 #include "base/units.h"
 #include "cli/describe.h"
@@ -46,7 +45,7 @@ void cli_describe_cache(vyre_strbuf *text, const vyre_cache_list *list) {
 }
 
 const char *cli_no_cache(void) {
-    return vyre_environment_is_foreign() ? "this process has more rights than its user"
+    return vyre_environment_is_foreign() ? "this process runs with more privileges than its user"
                                          : "neither XDG_CACHE_HOME nor HOME is an absolute path";
 }
 

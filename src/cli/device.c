@@ -17,8 +17,8 @@ void cli_device_tell_refused(const cli_command *command) {
     }
     if (refused) {
         const char *s = vyre_plural(refused);
-        cli_message_print("vyre %s: %zu plugin%s or folder%s of plugins %s refused; `vyre doctor` "
-                          "says why\n",
+        cli_message_print("vyre %s: %zu plugin%s or plugin folder%s %s refused; `vyre doctor` says "
+                          "why\n",
                           command->name, refused, s, s, refused == 1 ? "was" : "were");
     }
 }
@@ -39,8 +39,8 @@ static cli_exit tell_failure(const cli_command *command, vyre_status status, boo
     vyre_status_code code = vyre_status_code_of(status);
     (void)cli_message_status(command, status);
     if (!is_named && code != VYRE_STATUS_INVALID_ARGUMENT) {
-        cli_message_print("vyre %s: the reference backend, made to be right and not to be fast, "
-                          "runs when it is named: -b reference\n",
+        cli_message_print("vyre %s: the reference backend, which is slow, runs only if you name "
+                          "it: -b reference\n",
                           command->name);
     }
     if (code == VYRE_STATUS_INVALID_ARGUMENT) {
@@ -113,12 +113,12 @@ static vyre_status acquire_named(cli_devices *devices, const char *names) {
         if (name.failed) {
             status = vyre_no_memory("for the name of a device");
         } else if (!name.size && devices->list.count && !names) {
-            status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave the last comma out",
+            status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "remove the last comma",
                                       "-b ends with a comma");
         } else if (!name.size || !strcmp(vyre_strbuf_string(&name), "auto")) {
             status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                      "name devices of `vyre backends` with commas between, or "
-                                      "leave -b out for all",
+                                      "name devices that `vyre backends` lists, separated by "
+                                      "commas, or omit -b to use all",
                                       "-b takes devices, not `%s`", vyre_strbuf_string(&name));
         } else {
             status =
@@ -148,9 +148,9 @@ static vyre_status acquire_all(cli_devices *devices) {
     vyre_registry_list_free(list);
     if (!status && !devices->list.count) {
         status = vyre_status_make(VYRE_STATUS_UNAVAILABLE,
-                                  "`vyre backends` says what is missing; name an oracle to do "
-                                  "without: -b reference",
-                                  "there is no device that could be used");
+                                  "`vyre backends` says what each device lacks; to use the "
+                                  "reference backend, name it: -b reference",
+                                  "no device can be used");
     }
     return status;
 }

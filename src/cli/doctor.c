@@ -26,24 +26,22 @@
 CLI_OPTION_TABLE(OPTIONS);
 
 static const cli_example examples[] = {
-    {"vyre doctor", "look at everything"},
-    {"VYRE_BACKEND_PATH=$PWD/build vyre doctor", "and see what becomes of a plugin of your own"},
+    {"vyre doctor", "check everything"},
+    {"VYRE_BACKEND_PATH=$PWD/build vyre doctor", "check that your own plugin loads"},
     {NULL, NULL},
 };
 
 const cli_command cli_command_doctor = {
     .name = "doctor",
     .operands = "",
-    .summary = "say what was found here, and what is wrong with it",
-    .text = "Says where plugins and dialects were looked for, what became of each, which devices "
-            "there are, where compiled programs are kept, which routes `auto` goes by, and "
-            "which environment variables are in force.\n\n"
-            "A problem is marked with ! and comes with its fix: a folder, a plugin or a dialect "
-            "that was "
-            "refused, backends that are registered twice or by half, a device that fails for "
-            "another reason "
-            "than that this machine has none, a cache or routes that cannot be used. The exit "
-            "status is 1 if there is one.",
+    .summary = "report what vyre finds on this machine, and any problems",
+    .text = "Reports where vyre looked for plugins and dialects and which of them it loaded, which "
+            "devices exist, where it keeps compiled programs, which routes `auto` uses, and which "
+            "environment variables are in effect.\n\n"
+            "A problem is marked with ! and comes with a fix. Problems are: a folder, plugin or "
+            "dialect that was refused; a backend registered twice or incompletely; a device that "
+            "fails although this machine has one; a cache or routes that cannot be used. The exit "
+            "status is 1 if there is a problem.",
     CLI_COMMAND_PARTS,
 };
 
@@ -90,7 +88,8 @@ static vyre_status check_writable(const char *path) {
     }
     vyre_status status =
         error ? vyre_status_make(VYRE_STATUS_IO,
-                                 "see to that folder, or set VYRE_CACHE_LIMIT to 0 to do without",
+                                 "check that folder, or set VYRE_CACHE_LIMIT to 0 to run without a "
+                                 "cache",
                                  "the cache of compiled programs in %s cannot be written: %s: %s",
                                  path, vyre_strbuf_string(&folder), strerror(error))
               : VYRE_OK;
@@ -288,12 +287,14 @@ static void write_routes(const examination *x, vyre_strbuf *text) {
     } else if (!x->routes_path.size) {
         vyre_strbuf_puts(text, "none, because VYRE_ROUTES is off\n");
     } else if (!x->has_routes) {
-        vyre_strbuf_printf(text, "%s: none yet; `vyre certify` makes it\n", path);
+        vyre_strbuf_printf(text, "%s: does not exist yet; `vyre certify` writes it\n", path);
     } else {
         vyre_strbuf_printf(text, "%s: %zu operation%s, %zu measurement%s", path, x->routes,
                            vyre_plural(x->routes), x->measurements, vyre_plural(x->measurements));
         vyre_strbuf_printf(text,
-                           x->strange ? ", %zu of devices or drivers that are not here\n" : "\n",
+                           x->strange ? ", %zu of devices or drivers that this machine does not "
+                                        "have\n"
+                                      : "\n",
                            x->strange);
     }
 }
@@ -304,7 +305,7 @@ static void write_environment(vyre_strbuf *text) {
     bool is_set;
     vyre_strbuf_printf(text, "\nenvironment%s\n",
                        vyre_environment_is_foreign()
-                           ? ", not read: this process has more rights than its user"
+                           ? ", not read: this process runs with more privileges than its user"
                            : "");
     for (size_t i = 0; read_variable(i, &variable, &value, &is_set); i++) {
         vyre_strbuf_printf(text, "  %s: ", variable.name);

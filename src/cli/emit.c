@@ -14,30 +14,37 @@
 #include "cli/output.h"
 
 #define OPTIONS(X)                                                                                 \
-    X(TARGET, 0, "--target", "ID", NULL, "what to make; without it the targets are listed")        \
-    X(DEVICE, 0, "--device", "NAME", NULL, "what it is for, in the target's own words: sm_90")     \
+    X(TARGET, 0, "--target", "ID", NULL,                                                           \
+      "the target to emit for; without it the command lists the "                                  \
+      "targets")                                                                                   \
+    X(DEVICE, 0, "--device", "NAME", NULL,                                                         \
+      "the target's own name of the device to emit for, such "                                     \
+      "as sm_90")                                                                                  \
     X(OUTPUT, 'o', "--output", "FILE", NULL, "write to FILE instead of stdout")                    \
     CLI_VARIANT_OPTION(X)                                                                          \
-    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats, "the form of the list of targets")
+    X(FORMAT, 0, "--format", "FORMAT", cli_table_formats,                                          \
+      "the format of the list of targets "                                                         \
+      "(default: text)")
 
 CLI_OPTION_TABLE(OPTIONS);
 
 static const cli_example examples[] = {
-    {"vyre emit", "the targets, and what each gets"},
-    {"vyre emit kernel.vyre saxpy --target ptx -o saxpy.ptx", "PTX that all devices take"},
-    {"vyre emit reduce.sum_u32 --target primary_binary -o sum.vyreb", "an operation, binary"},
+    {"vyre emit", "list the targets and what each gets"},
+    {"vyre emit kernel.vyre saxpy --target ptx -o saxpy.ptx", "emit PTX that runs on all devices"},
+    {"vyre emit reduce.sum_u32 --target primary_binary -o sum.vyreb",
+     "emit an operation in binary form"},
     {NULL, NULL},
 };
 
 const cli_command cli_command_emit = {
     .name = "emit",
     .operands = "[" CLI_INPUT_OPERANDS " [PROGRAM]]",
-    .summary = "translate a program for a target, ahead of time",
+    .summary = "compile a program for a target ahead of time",
     .text =
-        "Writes what the target gets of PROGRAM in FILE, where one program needs no name, or of "
-        "an OPERATION of `vyre ops`. Targets are named by their ids; `ptx` and `spirv` are "
-        "short for two of them.\n\n"
-        "Without operands it lists the targets that something can be emitted for.",
+        "Compiles a PROGRAM of FILE, or an OPERATION that `vyre ops` lists, for a target, and "
+        "writes the result. You may omit PROGRAM if FILE has only one. Name the target by its ID; "
+        "`ptx` and `spirv` are short names of two targets.\n\n"
+        "Without operands the command lists the targets that it can emit for.",
     .operand = CLI_OPERAND_FILE,
     .operands_max = 2,
     CLI_COMMAND_PARTS,
@@ -53,7 +60,7 @@ static vyre_status unknown_target(const char *id) {
         stored = vyre_vec_push(&names, emitter->target);
         vyre_strbuf_printf(&fix, "%s%s", i ? ", " : "", emitter->target);
     }
-    vyre_strbuf_puts(&fix, "; `vyre emit` says more of them");
+    vyre_strbuf_puts(&fix, "; `vyre emit` describes them");
     vyre_status status =
         stored && vyre_vec_push(&names, NULL)
             ? cli_unknown("emitter for the target", id, names.items, vyre_strbuf_string(&fix))
@@ -111,8 +118,9 @@ static vyre_status emit_program(const cli_arguments *arguments, const vyre_emitt
     uint8_t *bytes;
     size_t size;
     if (!emitter->is_text && !strcmp(path, "-") && cli_output_is_terminal()) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "-o FILE writes the bytes",
-                                "what %s gets is not for a terminal", emitter->target);
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "add -o FILE to write it to a file",
+                                "the output for %s is binary, and stdout is a terminal",
+                                emitter->target);
     }
     VYRE_TRY(vyre_emit(emitter, program, &options_given, &bytes, &size));
     vyre_strbuf_add(&text, (const char *)bytes, size);
@@ -124,16 +132,16 @@ static vyre_status check_usage(const cli_arguments *arguments) {
     const cli_value *values = arguments->values;
     if (values[TARGET].given && !arguments->operand_count) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name a FILE or an OPERATION",
-                                "there is nothing to emit");
+                                "--target is given, but no program");
     }
     if (!values[TARGET].given && arguments->operand_count) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "add --target ID; `vyre emit` lists the targets",
-                                "there is no target to emit `%s` for", arguments->operands[0]);
+                                "no target is named to emit `%s` for", arguments->operands[0]);
     }
     return values[TARGET].given && values[FORMAT].given
-               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave it out",
-                                  "--format is for the list of targets")
+               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "remove it",
+                                  "--format applies only to the list of targets")
                : VYRE_OK;
 }
 
@@ -154,7 +162,7 @@ static cli_exit run(const cli_arguments *arguments) {
                  : cli_input_open(&input, arguments->operands[0], arguments->values[VARIANT].text);
     if (!status) {
         const char *name = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
-        if (!cli_input_take(&input, arguments->command, name, "one is emitted at a time", &chosen,
+        if (!cli_input_take(&input, arguments->command, name, "`vyre emit` takes one", &chosen,
                             &result)) {
             goto done;
         }

@@ -9,28 +9,29 @@
 #include "cli/output.h"
 
 #define OPTIONS(X)                                                                                 \
-    X(WRITE, 0, "--write", NULL, NULL,                                                             \
-      "replace the files, those that differ, instead of printing")                                 \
-    X(CHECK, 0, "--check", NULL, NULL, "print the names of the files that differ, change nothing")
+    X(WRITE, 0, "--write", NULL, NULL, "rewrite the files that differ instead of printing")        \
+    X(CHECK, 0, "--check", NULL, NULL,                                                             \
+      "print the names of the files that differ, and change "                                      \
+      "nothing")
 
 CLI_OPTION_TABLE(OPTIONS);
 
 static const cli_example examples[] = {
     {"vyre fmt kernel.vyre", "print it in canonical layout"},
-    {"vyre fmt --write examples/*.vyre", "lay out all examples"},
-    {"vyre fmt --check examples/*.vyre", "fail if one is not laid out"},
-    {"vyre fmt - <kernel.vyre", "as an editor does it"},
+    {"vyre fmt --write examples/*.vyre", "format all examples in place"},
+    {"vyre fmt --check examples/*.vyre", "fail if a file is not formatted"},
+    {"vyre fmt - <kernel.vyre", "format stdin, as an editor does"},
     {NULL, NULL},
 };
 
 const cli_command cli_command_fmt = {
     .name = "fmt",
     .operands = "FILE...",
-    .summary = "lay out the text of programs",
+    .summary = "format source files",
     .text =
-        "Prints each FILE in canonical layout. Comments stay, and so does the meaning. A text with "
-        "mistakes of syntax is refused; other mistakes do not matter.\n\n"
-        "Files are replaced as a whole: whatever happens, there is the old text or the new.",
+        "Prints each FILE in canonical layout, with its comments. The meaning does not change. The "
+        "command refuses a file with syntax errors; it ignores other errors.\n\n"
+        "With --write each file is replaced atomically: a failure leaves the old text in place.",
     .operand = CLI_OPERAND_FILE,
     .operands_min = 1,
     .operands_max = CLI_ANY_NUMBER,

@@ -18,16 +18,16 @@ static const cli_choice shells[] = {
         {NULL, NULL}};
 
 #define OPTIONS(X)                                                                                 \
-    X(MAN, 0, "--man", NULL, NULL, "print the man page, in roff")                                  \
+    X(MAN, 0, "--man", NULL, NULL, "print the man page in roff")                                   \
     X(COMPLETION, 0, "--completion", "SHELL", shells, "print completions for a shell")             \
-    X(DOCS, 0, "--docs", "TOPIC", cli_topics, "print a topic as Markdown, as docs/ has it")
+    X(DOCS, 0, "--docs", "TOPIC", cli_topics, "print a topic as the Markdown page in docs/")
 
 CLI_OPTION_TABLE(OPTIONS);
 
 static const cli_example examples[] = {
     {"vyre help check", "explain a subcommand"},
     {"vyre help limits", "explain a topic"},
-    {"source <(vyre help --completion bash)", "let bash complete the words of this command"},
+    {"source <(vyre help --completion bash)", "turn on completion in bash"},
     {NULL, NULL},
 };
 
@@ -35,9 +35,8 @@ const cli_command cli_command_help = {
     .name = "help",
     .operands = "[SUBCOMMAND|TOPIC]",
     .summary = "explain vyre, a subcommand or a topic",
-    .text = "Explains a subcommand, as its --help does, or prints a topic: a table of the project, "
-            "such as "
-            "that of the limits. Without either, lists what there is.",
+    .text = "Prints the help of a subcommand, or a topic: a reference table, such as the limits of "
+            "a program. Without an operand it lists the subcommands and topics.",
     .operand = CLI_OPERAND_TOPIC,
     .operands_max = 1,
     CLI_COMMAND_PARTS,
@@ -67,7 +66,8 @@ static void write_command_term(vyre_strbuf *text, const cli_command *command) {
 void cli_help_overview(vyre_strbuf *text) {
     size_t column = 30;
     vyre_strbuf term = {0};
-    vyre_strbuf_puts(text, "vyre: compute kernels, written once, with the same bytes everywhere\n\n"
+    vyre_strbuf_puts(text, "vyre: run compute kernels with the same results, byte for byte, on "
+                           "every device\n\n"
                            "usage: vyre SUBCOMMAND [ARGUMENTS]\n\n"
                            "subcommands:\n");
     for (size_t i = 0; cli_commands[i]; i++) {
@@ -83,7 +83,8 @@ void cli_help_overview(vyre_strbuf *text) {
 #define ROW(name, status, documentation) write_entry(text, INDENT, #status, column, documentation);
     CLI_EXITS(ROW)
 #undef ROW
-    vyre_strbuf_puts(text, "\nA FILE of - is stdin. `vyre help SUBCOMMAND` says more about one.\n");
+    vyre_strbuf_puts(text,
+                     "\nA FILE of - is stdin. `vyre help SUBCOMMAND` explains a subcommand.\n");
     text->failed |= term.failed;
     vyre_strbuf_free(&term);
 }
@@ -157,7 +158,9 @@ static vyre_status unknown_topic(const char *word) {
             CLI_TOPICS(NAME)
 #undef NAME
                 NULL};
-    return cli_unknown("subcommand or topic", word, names, "`vyre help` lists what there is");
+    return cli_unknown("subcommand or topic", word, names,
+                       "`vyre help` lists the subcommands and "
+                       "topics");
 }
 
 static cli_exit run(const cli_arguments *arguments) {
@@ -168,8 +171,8 @@ static cli_exit run(const cli_arguments *arguments) {
     if (given > 1) {
         return cli_message_status(arguments->command,
                                   vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                                   "ask for one after the other",
-                                                   "it can explain one thing at a time"));
+                                                   "ask for one at a time",
+                                                   "the command line asks for several help texts"));
     }
     if (values[MAN].given) {
         cli_help_man(&text);

@@ -16,9 +16,9 @@ void cli_help_man(vyre_strbuf *text);
 
 /* X(name, what to do with it): each makes a completion script. */
 #define CLI_SHELLS(X)                                                                              \
-    X(bash, "to be sourced, or put where bash-completion looks")                                   \
-    X(zsh, "to be put into a folder of $fpath as _vyre")                                           \
-    X(fish, "to be put into ~/.config/fish/completions as vyre.fish")
+    X(bash, "source it, or put it where bash-completion looks")                                    \
+    X(zsh, "put it into a folder of $fpath as _vyre")                                              \
+    X(fish, "put it into ~/.config/fish/completions as vyre.fish")
 
 #define CLI_SHELL_FUNCTION(name, documentation) void cli_help_completion_##name(vyre_strbuf *text);
 CLI_SHELLS(CLI_SHELL_FUNCTION)
@@ -29,7 +29,7 @@ CLI_SHELLS(CLI_SHELL_FUNCTION)
     X(operations, "the operations of the language")                                                \
     X(diagnostics, "the codes of errors and warnings")                                             \
     X(limits, "how large a program may be")                                                        \
-    X(environment, "the environment variables that are read")
+    X(environment, "the environment variables that vyre reads")
 
 #define CLI_TOPIC_FUNCTION(name, documentation) void cli_help_##name(vyre_page *page);
 CLI_TOPICS(CLI_TOPIC_FUNCTION)

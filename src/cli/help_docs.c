@@ -10,7 +10,7 @@
 
 void cli_help_source(vyre_page *page, const char *file) {
     vyre_strbuf words = {0};
-    vyre_strbuf_printf(&words, "This page is made from `%s` by `./dev docs`.", file);
+    vyre_strbuf_printf(&words, "`./dev docs` generates this page from `%s`.", file);
     if (page->is_markdown) {
         vyre_page_paragraph(page, vyre_strbuf_string(&words));
     }
@@ -44,8 +44,8 @@ void cli_help_diagnostics(vyre_page *page) {
     size_t count = sizeof rows / sizeof rows[0];
     vyre_page_title(page, "Diagnostics");
     vyre_page_paragraph(
-        page, "What `vyre check` may say about a program. Each comes with its place, what was "
-              "found there, and a fix. A code keeps its meaning for ever.");
+        page, "The errors and warnings of `vyre check`. Each message shows its place in the "
+              "source, what was found there, and a fix. The meaning of a code never changes.");
     for (size_t i = 0; i < count;) {
         uint32_t kind = rows[i].number / 100;
         vyre_table table = {.columns = 3};
@@ -86,9 +86,9 @@ void cli_help_limits(vyre_page *page) {
 #undef ROW
     vyre_page_title(page, "Limits");
     vyre_page_paragraph(
-        page, "How large a program may be. Parser, builder, verifier and decoder share this "
-              "table, so that what one accepts the others do not refuse. In C a limit is "
-              "`VYRE_LIMIT_` and its name.");
+        page, "How large a program may be. Parser, builder, verifier and decoder share this table, "
+              "so all of them accept the same programs. In C a limit is `VYRE_LIMIT_` plus its "
+              "name.");
     vyre_page_table(page, &table);
     cli_help_source(page, "include/vyre/limits.h");
 }
@@ -122,14 +122,14 @@ bool cli_help_variable(size_t index, cli_variable *out_variable) {
     }
     /* Those that are not ours. */
     static const cli_variable others[] = {
-        {"HOME", "an absolute path", "", "the defaults of the next two lie there"},
+        {"HOME", "an absolute path", "", "the folder of the next two variables' defaults"},
         {"XDG_CONFIG_HOME", "an absolute path", "$HOME/.config",
-         "manifests of backends are looked for in vyre/backends.d there, of dialects in "
+         "the folder with the manifests of backends in vyre/backends.d and of dialects in "
          "vyre/dialects"},
         {"XDG_CACHE_HOME", "an absolute path", "$HOME/.cache",
-         "compiled programs are kept in vyre/pipelines there; a relative path does not count"},
-        {"NO_COLOR", "any text", "", "no colours, not even on a terminal"},
-        {"TERM", "any text", "", "no colours on a terminal where it is `dumb` or not set"},
+         "the folder with compiled programs in vyre/pipelines; a relative path is ignored"},
+        {"NO_COLOR", "any text", "", "if set, vyre prints no colours, not even on a terminal"},
+        {"TERM", "any text", "", "if unset or `dumb`, vyre prints no colours on a terminal"},
     };
     if (index >= sizeof others / sizeof others[0]) {
         return false;
@@ -148,9 +148,10 @@ void cli_help_environment(vyre_page *page) {
     }
     vyre_page_title(page, "Environment");
     vyre_page_paragraph(
-        page, "The environment variables that are read. One that is set to a value it cannot "
-              "have is an error, or a warning where a run goes on without the cache; an empty one "
-              "counts as not set. A process with more rights than its user reads none.");
+        page, "The environment variables that vyre reads. A variable with an invalid value is an "
+              "error, or a warning if the run can go on without the cache. An empty variable "
+              "counts as unset. A process that runs with more privileges than its user reads none "
+              "of them.");
     vyre_page_table(page, &table);
     cli_help_source(page, "src/base/option.h");
 }

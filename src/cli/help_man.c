@@ -97,16 +97,13 @@ static void write_examples(vyre_strbuf *text) {
 void cli_help_man(vyre_strbuf *text) {
     vyre_strbuf_printf(text, ".TH VYRE 1 \"\" \"vyre %s\" \"User Commands\"\n", vyre_version());
     vyre_strbuf_puts(text,
-                     ".SH NAME\n"
-                     "vyre \\- compute kernels, written once, with the same bytes everywhere\n"
-                     ".SH SYNOPSIS\n"
-                     "\\fBvyre\\fR \\fISUBCOMMAND\\fR [\\fIARGUMENTS\\fR]\n"
-                     ".SH DESCRIPTION\n");
+                     ".SH NAME\nvyre \\- run compute kernels with the same results, byte for byte, "
+                     "on every device\n.SH SYNOPSIS\n\\fBvyre\\fR \\fISUBCOMMAND\\fR "
+                     "[\\fIARGUMENTS\\fR]\n.SH DESCRIPTION\n");
     write_paragraphs(
-        text, "Results go to stdout, everything else to stderr. A FILE of - is stdin. Options "
-              "may stand anywhere behind the subcommand, as `--name VALUE` or "
-              "`--name=VALUE`; what stands behind `--` is no option. Every subcommand "
-              "takes `--help`.");
+        text, "Results go to stdout, everything else to stderr. A FILE of - is stdin. Options may "
+              "appear anywhere after the subcommand, as `--name VALUE` or `--name=VALUE`. Every "
+              "word after `--` is an operand. Every subcommand takes `--help`.");
     vyre_strbuf_puts(text, ".SH SUBCOMMANDS\n");
     for (size_t i = 0; cli_commands[i]; i++) {
         write_command(text, cli_commands[i]);

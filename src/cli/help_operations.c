@@ -12,7 +12,7 @@ static const struct {
     uint32_t first;
     const char *heading, *text;
 } groups[] = {
-    {VYRE_OP_PARAM, "Surroundings", "What an invocation knows without computing it."},
+    {VYRE_OP_PARAM, "Surroundings", "Values that every invocation has without computing them."},
     {VYRE_OP_ADD, "Arithmetic", NULL},
     {VYRE_OP_AND, "Bits", NULL},
     {VYRE_OP_FMA, "Floats", NULL},
@@ -20,14 +20,14 @@ static const struct {
      "`a > b` and `a >= b` are `b < a` and `b <= a`."},
     {VYRE_OP_EXP, "Elementary functions", NULL},
     {VYRE_OP_LOAD, "Memory and barriers",
-     "`x` is an array. Past its end a load gives 0 and a store does nothing. Atomics may take an "
-     "ordering and a scope behind their operands, and all but `atomic_store` give the old value."},
+     "`x` is an array. A load past its end returns 0, and a store past its end does nothing. "
+     "Atomics take an optional ordering and scope after their operands. All but `atomic_store` "
+     "return the old value."},
     {VYRE_OP_SHUFFLE, "Subgroups",
-     "OP is one of `add`, `mul`, `min`, `max`, for numbers, and `and`, `or`, `xor`, for integers "
-     "and "
+     "OP is `add`, `mul`, `min` or `max` for numbers, and `and`, `or` or `xor` for integers and "
      "bool."},
     {VYRE_OP_IF, "Control flow",
-     "Statements of the language; docs/language.md shows how they look."},
+     "The statements of the language; docs/language.md shows their syntax."},
 };
 
 /* How a type rule reads. */
@@ -42,13 +42,13 @@ static const char *rule_text(vyre_rule rule) {
     case VYRE_RULE_FLOAT: return "floats";
     case VYRE_RULE_ELEMENTARY: return "f16, bf16, f32";
     case VYRE_RULE_SHIFT: return "integers; b is u32";
-    case VYRE_RULE_EQUAL: return "all; gives bool";
-    case VYRE_RULE_ORDER: return "integers, floats; gives bool";
+    case VYRE_RULE_EQUAL: return "all; returns bool";
+    case VYRE_RULE_ORDER: return "integers, floats; returns bool";
     case VYRE_RULE_SELECT: return "all; a is bool";
     case VYRE_RULE_CONVERT: return "all";
     case VYRE_RULE_BITCAST: return "all but bool; T as large as a's";
     case VYRE_RULE_LANE: return "all; b is u32";
-    case VYRE_RULE_BALLOT: return "bool; gives u32, u64 for 64 lanes";
+    case VYRE_RULE_BALLOT: return "bool; returns u32, u64 for 64 lanes";
     case VYRE_RULE_VOTE: return "bool";
     case VYRE_RULE_COMBINE: return "see above";
     case VYRE_RULE_MATRIX: return "u32 a, b; i32 c";
@@ -134,9 +134,10 @@ static void add_rows(vyre_table *table, uint32_t first, uint32_t end) {
 void cli_help_operations(vyre_page *page) {
     vyre_page_title(page, "Operations");
     vyre_page_paragraph(page,
-                        "Every operation of the language. Values are `a`, `b`, `c`; those of one "
-                        "operation have one type T, of those listed, which is the result's, too, "
-                        "unless it says otherwise. The cost is a rough count of cycles.");
+                        "Every operation of the language. The operands are `a`, `b` and `c`. All "
+                        "operands of an operation, and its result, have the same type T, one of "
+                        "those listed, unless the table says otherwise. The cost is a rough count "
+                        "of cycles.");
     size_t count = sizeof groups / sizeof groups[0];
     for (size_t i = 0; i < count; i++) {
         vyre_table table = {.columns = 4, .right = 4, .code = 1};

@@ -60,8 +60,11 @@ vyre_status cli_input_open(cli_input *input, const char *path, const char *varia
                 status ? NULL : vyre_program_retain((vyre_program *)(uintptr_t)program);
         }
     } else if (!status && variant) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name the PROGRAM behind the file",
-                                  "--variant is for operations, and %s is a file", input->name);
+        status =
+            vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                             "remove --variant, and name the PROGRAM "
+                             "after the file",
+                             "--variant applies only to operations, and %s is a file", input->name);
     }
     return status;
 }
@@ -118,15 +121,15 @@ vyre_status cli_input_choose(const cli_input *input, const char *name, const cha
     if (!stored || !vyre_vec_push(&names, NULL)) {
         status = vyre_no_memory("for the list of programs");
     } else if (!count) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_PROGRAM, "put a program into it",
-                                  "%s has no program in it", input->name);
+        status = vyre_status_make(VYRE_STATUS_INVALID_PROGRAM, "add a program to it",
+                                  "%s contains no program", input->name);
     } else if (out->first == out->end) {
         vyre_strbuf fix = {0};
         vyre_strbuf_printf(&fix, "%s has %s", input->name, vyre_strbuf_string(&list));
         status = cli_unknown("program", name, names.items, vyre_strbuf_string(&fix));
         vyre_strbuf_free(&fix);
     } else if (why_one && out->end - out->first > 1) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name one of them behind the file",
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name one of them after the file",
                                   "%s has %zu programs, and %s: %s", input->name, count, why_one,
                                   vyre_strbuf_string(&list));
     }

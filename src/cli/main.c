@@ -30,11 +30,11 @@ static vyre_status unknown_subcommand(const char *word) {
     vyre_strbuf fix = {0};
     if (*word == '-') {
         vyre_strbuf_puts(&fix,
-                         "options stand behind the subcommand; `vyre help` lists what there is");
+                         "put options after the subcommand; `vyre help` lists the subcommands");
     } else if (access(word, F_OK) == 0) {
-        vyre_strbuf_printf(&fix, "`vyre check %s` checks that file", word);
+        vyre_strbuf_printf(&fix, "use `vyre check %s` to check that file", word);
     } else {
-        vyre_strbuf_puts(&fix, "`vyre help` lists what there is");
+        vyre_strbuf_puts(&fix, "`vyre help` lists the subcommands");
     }
     vyre_status status =
         cli_unknown(*word == '-' ? "option" : "subcommand", word, names, vyre_strbuf_string(&fix));

@@ -33,9 +33,9 @@ bool cli_operation_is_id(const char *word) {
 vyre_status cli_operation_opaque(const vyre_operation *operation) {
     bool is_host = operation->category == VYRE_CATEGORY_INTRINSIC;
     return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                            is_host ? "`vyre run` does it" : "ask whoever registered it",
+                            is_host ? "run it with `vyre run`" : "register it with a program",
                             "`%s` has no program: %s", operation->id,
-                            is_host ? "it is done by the host" : "it is known by name alone");
+                            is_host ? "the host executes it" : "it was registered without one");
 }
 
 static vyre_status unknown_variant(const vyre_operation *operation, const char *variant) {

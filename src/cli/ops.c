@@ -15,35 +15,34 @@
 
 #define OPTIONS(X)                                                                                 \
     CLI_DEVICE_OPTION(X)                                                                           \
-    X(TIMEOUT, 0, "--timeout", "SECONDS", NULL, "watch: end after that time")                      \
+    X(TIMEOUT, 0, "--timeout", "SECONDS", NULL, "with watch: stop after SECONDS")                  \
     CLI_TABLE_FORMAT_OPTION(X)
 
 CLI_OPTION_TABLE(OPTIONS);
 
 static const cli_example examples[] = {
-    {"vyre ops", "all operations with their arguments and what they do"},
-    {"vyre ops 'reduce.*' --format md", "some of them as a table, with laws and targets"},
-    {"vyre ops show reduce.sum_u32", "one with everything about it, ready to be run"},
-    {"vyre ops check 'hash.*' -b cpu", "are they what their manifests say?"},
-    {"vyre ops watch ~/.config/vyre/dialects", "see each edit come into force, or refused"},
+    {"vyre ops", "list all operations with their arguments and what they do"},
+    {"vyre ops 'reduce.*' --format md", "print a table of some operations, with laws and targets"},
+    {"vyre ops show reduce.sum_u32", "describe one operation, with a command that runs it"},
+    {"vyre ops check 'hash.*' -b cpu", "test operations against their manifests"},
+    {"vyre ops watch ~/.config/vyre/dialects", "reload the manifests after each edit"},
     {NULL, NULL},
 };
 
 const cli_command cli_command_ops = {
     .name = "ops",
     .operands = "[[check] GLOB | show ID | watch DIR]",
-    .summary = "list, check and watch the operations of the library",
+    .summary = "list, test and watch the operations of the library",
     .text =
-        "Lists the operations that are known, those whose id matches GLOB if one is given: those "
-        "that are part of vyre, those that programs register, and those of the manifests in the "
-        "folders of VYRE_DIALECT_PATH (docs/dialects.md). They are called by id in programs, and "
-        "run by `vyre run ID`.\n\n"
-        "`show` tells everything about one. `check` runs the witnesses of their manifests and "
-        "tests their laws, on all values where those have 8 bits, else on chosen and random "
-        "ones; the exit status is 1 if something does not hold.\n\n"
-        "`watch` loads the manifests of a folder again whenever one of its files changes, and "
-        "prints which operations were added, changed or removed. An edit with mistakes is refused "
-        "with all of them, and what was there before stays in force.",
+        "Lists the operations, or those whose ID matches GLOB. They come from vyre itself, from "
+        "programs that register their own, and from manifests in the folders of VYRE_DIALECT_PATH "
+        "(docs/dialects.md). A program calls an operation by its ID, and `vyre run ID` runs it.\n\n"
+        "`show` describes one operation in full. `check` runs the witnesses of each manifest and "
+        "tests its laws: on all values of 8-bit types, on chosen and random values of wider ones. "
+        "The exit status is 1 if a witness or a law fails.\n\n"
+        "`watch` reloads the manifests of a folder whenever one of its files changes, and prints "
+        "which operations were added, changed or removed. If an edit has errors, the command "
+        "prints all of them and keeps the operations as they were.",
     .operand = CLI_OPERAND_FILE,
     .operands_max = 2,
     CLI_COMMAND_PARTS,
@@ -296,25 +295,24 @@ static vyre_status read_operands(job *j) {
     }
     size_t verbs = j->verb != VERB_list;
     if (arguments->operand_count > 1 + verbs) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "`vyre ops --help` shows how it is used",
-                                "`%s` is one word too many", arguments->operands[1 + verbs]);
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "`vyre ops --help` shows the usage",
+                                "`%s` is one operand too many", arguments->operands[1 + verbs]);
     }
     j->operand = arguments->operand_count > verbs ? arguments->operands[verbs] : NULL;
     if (!j->operand && (j->verb == VERB_show || j->verb == VERB_watch)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 j->verb == VERB_show ? "name an operation of `vyre ops`"
-                                                     : "name the folder that the manifest lies in",
-                                "`vyre ops %s` needs %s behind it", names[j->verb],
+                                                     : "name the folder that holds the manifest",
+                                "`vyre ops %s` needs %s after it", names[j->verb],
                                 j->verb == VERB_show ? "an ID" : "a DIR");
     }
     if (arguments->values[BACKEND].given && j->verb != VERB_check) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave it out",
-                                "-b is for `vyre ops check`");
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "remove it",
+                                "-b applies only to `vyre ops check`");
     }
     return arguments->values[TIMEOUT].given && j->verb != VERB_watch
-               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave it out",
-                                  "--timeout is for `vyre ops watch`")
+               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "remove it",
+                                  "--timeout applies only to `vyre ops watch`")
                : VYRE_OK;
 }
 

@@ -31,7 +31,7 @@ static void write_text(vyre_strbuf *text, const vyre_dialect_event *event) {
         cli_describe_signature(text, operation);
     }
     if (event->kind == VYRE_DIALECT_EVENT_REFUSED) {
-        vyre_strbuf_puts(text, event->is_kept ? "; what was there before stays in force\n" : "\n");
+        vyre_strbuf_puts(text, event->is_kept ? "; the operations stay as they were\n" : "\n");
         for (const char *at = event->detail; *at;) {
             size_t size = 0;
             while (at[size] && at[size] != '\n') {
@@ -88,9 +88,9 @@ cli_exit cli_ops_watch(const cli_command *command, const char *folder, uint64_t 
     observer o = {.format = format};
     vyre_dialects_watch *watch;
     if (format != VYRE_FORMAT_TEXT && format != VYRE_FORMAT_JSON) {
-        return cli_message_status(command, vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                                            "use --format text or json",
-                                                            "changes are no table"));
+        return cli_message_status(
+            command, vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "use --format text or json",
+                                      "changes cannot be printed as a table"));
     }
     vyre_status status = vyre_dialects_watch_open(&folder, 1, &watch);
     if (status) {

@@ -52,9 +52,9 @@ cli_exit cli_output_finish(cli_exit status) {
     }
     if (output_error != EPIPE) {
         const char *fix = output_error == ENOSPC   ? "free some space on that file system"
-                          : output_error == EFBIG  ? "raise the limit on the size of files"
+                          : output_error == EFBIG  ? "raise the file size limit (ulimit -f)"
                           : output_error == ENOMEM ? "free memory, then try again"
-                                                   : "see where stdout leads, then try again";
+                                                   : "check where stdout goes, then try again";
         cli_message_print("vyre: cannot write to stdout: %s. Fix: %s\n", strerror(output_error),
                           fix);
     }
@@ -103,7 +103,8 @@ void cli_message_print(const char *format, ...) {
 
 vyre_status cli_no_name(const char *what) {
     return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                            "see that the variable it comes from is set", "%s has no name", what);
+                            "check that the shell variable in its place is set",
+                            "the name of %s is empty", what);
 }
 
 cli_exit cli_exit_of(vyre_status status) {
@@ -146,14 +147,14 @@ vyre_status cli_output_save(const char *path, vyre_strbuf *contents) {
     }
     bool special = stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
     if (contents->failed) {
-        status = vyre_no_memory("for what is to be written to %s", path);
+        status = vyre_no_memory("for the contents of %s", path);
     } else if (special) {
         int file = open(path, O_WRONLY | O_CLOEXEC);
         int error = file < 0 ? errno : vyre_file_write_open(file, contents->data, contents->size);
         if (file >= 0 && close(file) != 0 && !error) {
             error = errno;
         }
-        status = error ? vyre_status_make(VYRE_STATUS_IO, "name a file that can be written",
+        status = error ? vyre_status_make(VYRE_STATUS_IO, "name a writable file",
                                           "cannot write %s: %s", path, strerror(error))
                        : VYRE_OK;
     } else {

@@ -50,7 +50,8 @@ static void render_finding(vyre_strbuf *text, const cli_input *input, const vyre
     if (has_second) {
         bool is_race = finding->kind == VYRE_FINDING_RACE;
         render_place(text, input, finding, &finding->second, "note",
-                     is_race ? "the other access" : "others went another way here", finding->fix);
+                     is_race ? "the other access" : "other invocations branched differently here",
+                     finding->fix);
     }
     text->failed |= label.failed || message.failed;
     vyre_strbuf_free(&label);

@@ -15,8 +15,8 @@
 
 #define OPTIONS(X)                                                                                 \
     X(SIZE, 0, "--size", "N", NULL,                                                                \
-      "for a sample of N elements; values that are given take their places in it")                 \
-    X(BYTES, 0, "--bytes", "N", NULL, "for N bytes of all arguments together")                     \
+      "the route for a sample of N elements; given values replace those of the sample")            \
+    X(BYTES, 0, "--bytes", "N", NULL, "the route for N bytes of all arguments together")           \
     CLI_DATA_OPTION(X)                                                                             \
     CLI_ROUTES_OPTION(X)                                                                           \
     CLI_TABLE_FORMAT_OPTION(X)
@@ -24,28 +24,28 @@
 CLI_OPTION_TABLE(OPTIONS);
 
 static const cli_example examples[] = {
-    {"vyre route", "which device gets which operation, by size"},
-    {"vyre route reduce.sum_u32", "one of them, with all measurements"},
+    {"vyre route", "list which device runs which operation, by size"},
+    {"vyre route reduce.sum_u32", "show one operation with all measurements"},
     {"vyre route reduce.sum_u32 --size 1000000 --data host",
-     "for a million elements from the host"},
-    {"vyre route kernel.vyre x=rand:4096", "for a program, with these arguments"},
+     "show the route for a million elements from the host"},
+    {"vyre route kernel.vyre x=rand:4096", "show the route for a program with these arguments"},
     {NULL, NULL},
 };
 
 const cli_command cli_command_route = {
     .name = "route",
     .operands = "[" CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]]",
-    .summary = "say which device `auto` takes, and why",
+    .summary = "show which device `auto` takes, and why",
     .text =
-        "Shows what the routes that `vyre certify` writes say of an operation, or of a program of "
-        "a file: which device `auto` takes in which range of sizes, and all measurements behind "
-        "that. With a size, or with values as for `vyre run`, it says why that device is taken "
-        "then. Without any word it lists all routes.\n\n"
-        "Sizes are bytes of all arguments together, in classes that begin with a power of two. "
-        "For a size that was not measured the nearest counts. Only devices that are here count, "
-        "with the driver they were measured with; where none is left a note says so, and "
-        "preferred selection decides, as it does for what has no route. A device that gave "
-        "wrong bytes is never taken.",
+        "Shows the routes of an operation, or of a program of a file: which device `auto` takes in "
+        "which range of sizes, with all measurements behind it. With a size, or with values as for "
+        "`vyre run`, it explains why `auto` takes that device. Without operands it lists all "
+        "routes. `vyre certify` writes the routes.\n\n"
+        "A size is the bytes of all arguments together, in classes that begin at powers of two. "
+        "For a size without a measurement the nearest measured size counts. Only devices of this "
+        "machine count, with the driver they were measured with. If no such device is left, a note "
+        "says so, and `auto` takes the preferred device, as it does without a route. `auto` never "
+        "takes a device that gave wrong bytes.",
     .operand = CLI_OPERAND_FILE,
     .operands_max = CLI_ANY_NUMBER,
     CLI_COMMAND_PARTS,
@@ -93,8 +93,8 @@ static vyre_status read_options(job *j) {
     VYRE_TRY(values_places_parse(values[DATA].text, &j->places));
     VYRE_TRY(bench_routes_path(values[ROUTES].text, &j->path));
     if (values[SIZE].given && values[BYTES].given) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one of them",
-                                "--size and --bytes both say how much data there is");
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "remove one of them",
+                                "--size and --bytes both give the size");
     }
     if (!strcmp(vyre_strbuf_string(&j->path), "off")) { /* a file, and not the word */
         vyre_strbuf_cut(&j->path, 0);
@@ -149,7 +149,7 @@ static bool find_subject(job *j, cli_exit *out_result) {
         *out_result = cli_input_report(&j->input, arguments->command, status);
         return false;
     }
-    if (!cli_input_take(&j->input, arguments->command, name, "one is routed at a time", &chosen,
+    if (!cli_input_take(&j->input, arguments->command, name, "`vyre route` takes one", &chosen,
                         out_result)) {
         return false;
     }
@@ -366,8 +366,8 @@ static void tell_unknown(const job *j) {
     for (size_t i = 0; i < j->arguments->operand_count; i++) {
         vyre_strbuf_printf(&words, " %s", j->arguments->operands[i]);
     }
-    cli_message_print("vyre %s: `%s` has no route in %s, so preferred selection decides; `vyre "
-                      "certify%s` measures it\n",
+    cli_message_print("vyre %s: `%s` has no route in %s, so `auto` takes the preferred device; "
+                      "`vyre certify%s` measures it\n",
                       name, j->op, vyre_strbuf_string(&j->path), vyre_strbuf_string(&words));
     vyre_strbuf_free(&words);
 }
@@ -415,8 +415,8 @@ static cli_exit list_all(job *j) {
     if (given(j, SIZE) || given(j, BYTES)) {
         return cli_message_status(j->arguments->command,
                                   vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                                   "name an operation, or leave the size out",
-                                                   "a size is for one operation"));
+                                                   "name an operation, or remove the size",
+                                                   "a size is given, but no operation"));
     }
     if (format_of(j) == VYRE_FORMAT_JSON) {
         vyre_json_array(&json);

@@ -28,25 +28,24 @@
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \
-      "where to run: auto, preferred, the id of a backend, id:n for its device n, or all; auto "   \
-      "if "                                                                                        \
-      "not given")                                                                                 \
-    X(SAMPLE, 0, "--sample", "N", NULL,                                                            \
-      "make what is not given: arguments of size N, as the operation says")                        \
+      "the device to run on: auto, preferred, a backend's ID, ID:N for its device N, or all "      \
+      "(default: auto)")                                                                           \
+    X(SAMPLE, 0, "--sample", "N", NULL, "generate the arguments that have no value, at size N")    \
     X(PRINT, 0, "--print", "NAME[:N]...", NULL,                                                    \
-      "print the first N elements of an output, 16 if N is not given, all if it is `all`")         \
+      "print the first N elements of an output (default: 16), or all with N = all")                \
     X(OUT, 0, "--out", "NAME=FILE...", NULL,                                                       \
-      "write an output to FILE: with a header as .npy, as a picture as .png[:WIDTH], with any "    \
-      "other name as bytes; - is stdout")                                                          \
-    X(TIME, 0, "--time", NULL, NULL, "say how long the run took, without reading and writing")     \
+      "write an output to FILE: .npy with a header, .png[:WIDTH] as an image, any other name as "  \
+      "raw bytes; - is stdout")                                                                    \
+    X(TIME, 0, "--time", NULL, NULL,                                                               \
+      "print how long the run took, without reading and writing "                                  \
+      "files")                                                                                     \
     X(VERIFY, 0, "--verify", NULL, NULL,                                                           \
-      "also run the oracle, with seed 0, and compare all bytes")                                   \
-    X(TIMEOUT, 0, "--timeout", "SECONDS", NULL, "give up after that time")                         \
+      "also run the reference backend, with seed 0, and compare all bytes")                        \
+    X(TIMEOUT, 0, "--timeout", "SECONDS", NULL, "give up after SECONDS")                           \
     X(GRID, 0, "--grid", "X[,Y[,Z]]", NULL,                                                        \
-      "a domain in place of the one that the program, of one phase, has")                          \
+      "run a program of one phase over this domain instead of its own")                            \
     X(SEED, 0, "--seed", "N", NULL,                                                                \
-      "the schedule of the reference backend; 0, which is the default, is one workgroup after "    \
-      "the other")                                                                                 \
+      "the schedule of the reference backend; 0 runs one workgroup after the other (default: 0)")  \
     CLI_VARIANT_OPTION(X)                                                                          \
     CLI_FORMAT_OPTION(X)
 
@@ -54,20 +53,21 @@ CLI_OPTION_TABLE(OPTIONS);
 
 static const cli_example examples[] = {
     {"vyre run examples/saxpy.vyre a=2 x=iota:8 y=1,1,1,1,1,1,1,1 -b reference",
-     "and print the result"},
-    {"vyre run kernel.vyre a=2.5 x=@x.npy y=@y.npy --out y=result.npy", "arrays of NumPy"},
+     "run a program and print the result"},
+    {"vyre run kernel.vyre a=2.5 x=@x.npy y=@y.npy --out y=result.npy",
+     "read and write NumPy arrays"},
     {"vyre run kernel.vyre total x=rand:1000000:7 -b reference --verify --seed 3 --time",
-     "one of several programs, in a random schedule, compared with the plain one"},
-    {"vyre run reduce.sum_u32 x=iota:1000", "an operation of the library"},
+     "run one of several programs in a random schedule, and compare with schedule 0"},
+    {"vyre run reduce.sum_u32 x=iota:1000", "run an operation of the library"},
     {"vyre run linalg.matmul --sample 1000000 --print c --time",
-     "on matrices of a million elements, as the operation makes them"},
+     "generate matrices of a million elements, and time the product"},
     {"vyre run examples/mandelbrot.vyre width=800 height=600 left=-2.2 top=1.2 step=0.004 "
      "limit=256 --out turns=m.png:800",
-     "a picture"},
+     "write an image"},
     {"vyre run match.dfa_count_u8 text=@README.md table=words:kernel,device -b all --verify",
-     "how often these words stand in a text, on every device, compared with the oracle"},
+     "count these words in a file, on every device, and compare with the reference backend"},
     {"vyre run io.dma_from_nvme path=weights.bin offset=4096 size=65536 --out bytes=part.bin",
-     "a range of a file, past the cache of the system where that is possible"},
+     "read a range of a file, bypassing the page cache where possible"},
     {NULL, NULL},
 };
 
@@ -76,41 +76,40 @@ const cli_command cli_command_run = {
     .operands = CLI_INPUT_OPERANDS " [PROGRAM] [NAME=VALUE...]",
     .summary = "run a program",
     .text =
-        "Runs PROGRAM of FILE, which may be text or in binary form; where FILE has one program its "
-        "name is not needed. A word that is no file may be an OPERATION of `vyre ops`: of its "
-        "variants, which give the same result, the one that suits the device runs. Every argument "
-        "but `out` buffers needs a value. Without -b it runs on "
-        "the device that `vyre route` says auto takes, by what `vyre certify` measured, else on "
-        "the one that `vyre backends` does; the reference backend runs only when it is named.\n\n"
-        "With -b all it runs on every device that there is, one after the other, up to six times, "
-        "and a table tells the median time with data of the host, the bytes of all arguments by "
-        "that time, with --sample arithmetic operations likewise where the operation tells them, "
-        "the time on the device where it tells, and with --verify whether all bytes are the "
-        "oracle's; if they differ anywhere the exit status is 1. The reference backend "
-        "takes part with --verify, as the oracle. What is printed or written is of the first "
-        "device that ran it.\n\n"
-        "A scalar takes a number: a=2.5, n=-3, mask=0xff, e=nan, flag=true. A buffer takes its "
-        "elements, x=1,2,3, or zeros:N, iota:N[:STEP] (0, STEP, twice STEP and so on, STEP "
-        "being 1 if not given), cycle:N:1,2,3[:STEP] (N elements that repeat these, each time with "
-        "STEP added), "
-        "rand:N[:SEED[:BOUND]], or @FILE: NumPy's format if the name ends in .npy, else bytes "
-        "without a header, little-endian; @- is stdin. In a list 0*97 is 97 zeros. "
-        "table=words:error,warning is the automaton that looks for these words, for a match.dfa_ "
-        "operation; its `accept` and `overlap` come with it where they are not given.\n\n"
-        "With --sample N an OPERATION's arguments that have no value get one: `vyre ops show` says "
-        "how they are made, N being the length of the main buffer, more or less. Programs of a "
-        "FILE that take buffers alone get N random elements in each.\n\n"
-        "Random elements are the same on every machine: draws of splitmix64 from SEED on, which "
-        "is the argument's number, from 0, if not given. Integers are any bits, or below BOUND; "
-        "floats lie in [0, 1).\n\n"
-        "In .npy files bf16, for which NumPy has no type, is uint16, and an array of bool is one "
-        "of "
-        "u8. Arrays of several dimensions are taken by rows.\n\n"
-        "A picture is as high as it is wide, or has rows of WIDTH: --out turns=m.png:640. u8 is "
-        "grey; so is f32, from 0, which is black, to 1. Of u32 the largest number is black, and "
-        "any other has its colour, one of 64, by its remainder modulo 64.\n\n"
+        "Runs a PROGRAM of FILE, which is source text or binary form. You may omit PROGRAM if FILE "
+        "has only one. An operand that is not a file may be an OPERATION that `vyre ops` lists; "
+        "the command then runs the variant that suits the device. Every argument except `out` "
+        "buffers needs a value. Without -b the program runs on the device that `vyre route` names, "
+        "chosen by the measurements of `vyre certify`. Without measurements it runs on the "
+        "preferred device of `vyre backends`. The reference backend runs only if you name it.\n\n"
+        "With -b all the program runs up to six times on each device, one device after the other. "
+        "A table shows for each the median time with data on the host and the bytes of all "
+        "arguments per second. It also shows the device's own time if the device measures it, "
+        "arithmetic operations per second with --sample if the operation declares them, and with "
+        "--verify whether all bytes match the reference backend. The exit status is 1 if any byte "
+        "differs. The reference backend takes part only with --verify. Printed and written outputs "
+        "are those of the first device that ran the program.\n\n"
+        "A scalar takes a number: a=2.5, n=-3, mask=0xff, e=nan, flag=true. A buffer takes a list "
+        "of elements, x=1,2,3, where 0*97 means 97 zeros, or one of these forms. zeros:N gives N "
+        "zeros. iota:N[:STEP] gives 0, STEP, 2*STEP and so on; STEP is 1 by default. "
+        "cycle:N:1,2,3[:STEP] gives N elements that repeat the list, adding STEP each time. "
+        "rand:N[:SEED[:BOUND]] gives N random elements. @FILE reads a file: NumPy's format if the "
+        "name ends in .npy, else raw little-endian bytes. @- is stdin.\n\n"
+        "table=words:error,warning gives a match.dfa_ operation the automaton that finds these "
+        "words, and sets its `accept` and `overlap` unless you do.\n\n"
+        "With --sample N the command generates those arguments of an OPERATION that have no value, "
+        "as `vyre ops show` describes; N is roughly the length of the main buffer. For a program "
+        "of a FILE whose arguments are all buffers it fills each buffer with N random elements.\n\n"
+        "Random elements are the same on every machine: splitmix64, started from SEED. The default "
+        "SEED is the argument's position, counted from 0. Integers take all bit patterns, or stay "
+        "below BOUND; floats lie in [0, 1).\n\n"
+        "NumPy has no bf16, so .npy files hold it as uint16. An array of NumPy's bool is read as "
+        "u8. Arrays of several dimensions are read row by row.\n\n"
+        "An image is square unless you give its WIDTH: --out turns=m.png:640. u8 is a grey level; "
+        "f32 is grey from 0 (black) to 1 (white). u32: the buffer's maximum is drawn black, other "
+        "values in one of 64 colours by value mod 64.\n\n"
         "Without --print and --out all outputs are printed. Numbers have the fewest digits that "
-        "read back as the same. In JSON, NaN and infinities are strings.",
+        "read back as the same value. In JSON, NaN and infinities are strings.",
     .operand = CLI_OPERAND_FILE,
     .operands_min = 1,
     .operands_max = CLI_ANY_NUMBER,
@@ -175,7 +174,7 @@ static vyre_status read_grid(const char *text, uint64_t grid[3]) {
                : vyre_status_make(
                      VYRE_STATUS_INVALID_ARGUMENT,
                      "give one to three numbers from 1 to 4294967296, as in --grid 640,480",
-                     "--grid takes the sizes of a domain, not `%s`", text);
+                     "--grid is `%s`, which is not a size", text);
 }
 
 static vyre_status read_options(job *j) {
@@ -197,8 +196,10 @@ static vyre_status sort_operands(const cli_arguments *arguments, const char **va
         } else if (!*program) {
             *program = word;
         } else {
-            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give values as NAME=VALUE",
-                                    "`%s` is a second PROGRAM, behind `%s`", word, *program);
+            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                    "name one PROGRAM, and give values as "
+                                    "NAME=VALUE",
+                                    "`%s` is a second PROGRAM, after `%s`", word, *program);
         }
     }
     return VYRE_OK;
@@ -219,8 +220,8 @@ static vyre_status read_requests(job *j) {
     j->request_count = arguments->repeat_count;
     if (bytes > 1 || (bytes && others)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "write to files, or ask for one output's bytes alone",
-                                "stdout would get the bytes of an output and something else");
+                                "write the outputs to files, or send only one output to stdout",
+                                "--out sends an output to stdout, where other output goes, too");
     }
     return VYRE_OK;
 }
@@ -268,7 +269,7 @@ static void tell_time(const job *j) {
     vyre_strbuf text = {0};
     if (given(j, TIME)) {
         vyre_units_time(&text, j->time_ns);
-        cli_message_print("vyre run: in %s\n", vyre_strbuf_string(&text));
+        cli_message_print("vyre run: it took %s\n", vyre_strbuf_string(&text));
     }
     vyre_strbuf_free(&text);
 }
@@ -277,8 +278,8 @@ static void tell_time(const job *j) {
 
 /* A schedule is something that only the reference backend can be asked for. */
 static vyre_status refuse_seed(void) {
-    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "use -b reference, or leave it out",
-                            "--seed is for the reference backend alone");
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "use -b reference, or remove --seed",
+                            "--seed applies only to the reference backend");
 }
 
 static vyre_status apply_seed(job *j) {
@@ -309,7 +310,7 @@ static vyre_status verify(job *j) {
     VYRE_TRY(vyre_status_annotate(vyre_reference_run(j->program, j->binding.inputs,
                                                      j->binding.input_count, &j->config, NULL,
                                                      &expected),
-                                  "in the oracle's run"));
+                                  "on the reference backend"));
     j->matches = values_result_compare(j->program, &j->outputs, &expected, &j->mismatch);
     vyre_outputs_free(&expected);
     return VYRE_OK;
@@ -330,14 +331,15 @@ static void tell_run(const job *j) {
                       vyre_device_name(j->device), vyre_strbuf_string(&j->why));
     tell_time(j);
     if (given(j, VERIFY) && j->matches) {
-        cli_message_print("vyre run: all bytes are the oracle's\n");
+        cli_message_print("vyre run: all bytes match the reference backend\n");
     } else if (given(j, VERIFY)) {
         bool depends = vyre_program_determinism(j->program) == VYRE_SCHEDULE_DEPENDENT;
         cli_message_print(
             "vyre run: %s. Fix: %s\n", vyre_strbuf_string(&j->mismatch),
-            depends ? "the program depends on the schedule, see `vyre check`: compare what does not"
-                    : "look for a data race with `vyre check --races`; without one this is a fault "
-                      "of the backend");
+            depends ? "the result depends on the schedule, as `vyre check` explains; compare a "
+                      "property that does not"
+                    : "look for a data race with `vyre check --races`; if there is none, report a "
+                      "bug in the backend");
     }
 }
 
@@ -457,8 +459,8 @@ static cli_exit finish_everywhere(const job *j, const bench_everywhere *all) {
     result = ran ? save_outputs(j, &all->outputs, result) : result;
     tell_places(all);
     if (result == CLI_EXIT_BACKEND) {
-        cli_message_print("vyre run: no device ran it. Fix: see what `vyre backends` says of each, "
-                          "or add --verify, which runs the oracle\n");
+        cli_message_print("vyre run: no device ran it. Fix: `vyre backends` gives the reason for "
+                          "each device; --verify adds the reference backend\n");
     }
     return result;
 }
@@ -492,12 +494,13 @@ static vyre_status check_host_options(const job *j, const char *program) {
     static const uint32_t others[] = {BACKEND, SAMPLE, VERIFY, TIMEOUT, GRID, SEED, VARIANT};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (given(j, others[i])) {
-            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave it out",
-                                    "%s is not for `%s`, which is done by the host",
+            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "remove it",
+                                    "%s does not apply to `%s`, which the host executes",
                                     options[others[i]].name, j->input.operation->id);
         }
     }
-    return program ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give values as NAME=VALUE",
+    return program ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                      "remove it, and give values as NAME=VALUE",
                                       "`%s` has no program `%s`", j->input.operation->id, program)
                    : VYRE_OK;
 }
@@ -533,8 +536,8 @@ static cli_exit run_on_host(job *j, const char **values, size_t count, const cha
     }
     if (!status) {
         result = save_outputs(j, &call.outputs, result);
-        cli_message_print("vyre run: `%s` was done by the host%s%s\n", id,
-                          call.way.size ? ", " : "", vyre_strbuf_string(&call.way));
+        cli_message_print("vyre run: the host executed `%s`%s%s\n", id, call.way.size ? ", " : "",
+                          vyre_strbuf_string(&call.way));
         tell_time(j);
     }
     cli_host_deinit(&call);
@@ -570,7 +573,7 @@ static cli_exit run_job(job *j, const char **values) {
     if (j->input.operation && j->input.operation->category == VYRE_CATEGORY_INTRINSIC) {
         return run_on_host(j, values, count, name);
     }
-    if (!cli_input_take(&j->input, arguments->command, name, "one runs at a time", &chosen,
+    if (!cli_input_take(&j->input, arguments->command, name, "`vyre run` takes one", &chosen,
                         &result)) {
         return result;
     }

@@ -20,42 +20,45 @@
 enum { STAGE_IR, STAGE_OPT, STAGE_WIRE };
 
 static const cli_choice stages[] = {
-    [STAGE_IR] = {"ir", "the verified program, one instruction a line, as text that parses again"},
-    [STAGE_OPT] = {"opt", "the same after the passes that all backends share"},
-    [STAGE_WIRE] = {"wire", "the binary form, to be stored and sent"},
+    [STAGE_IR] = {"ir", "the verified program as text that parses again, one instruction a line"},
+    [STAGE_OPT] = {"opt", "the program after the passes that all backends share"},
+    [STAGE_WIRE] = {"wire", "the binary form, for storing and sending"},
 #define ROW(name, documentation, function) {name, documentation},
     VYRE_BUILTIN_STAGES(ROW)
 #undef ROW
         {NULL, NULL}};
 
 #define OPTIONS(X)                                                                                 \
-    X(STAGE, 0, "--stage", "STAGE", stages, "what to show; ir if not given")                       \
+    X(STAGE, 0, "--stage", "STAGE", stages, "the stage to show (default: ir)")                     \
     X(OUTPUT, 'o', "--output", "FILE", NULL, "write to FILE instead of stdout")                    \
     CLI_VARIANT_OPTION(X)                                                                          \
-    X(FORMAT, 0, "--format", "FORMAT", cli_formats, "describe it; the binary form by its sections")
+    X(FORMAT, 0, "--format", "FORMAT", cli_formats,                                                \
+      "describe the stage; for wire, list its "                                                    \
+      "sections")
 
 CLI_OPTION_TABLE(OPTIONS);
 
 static const cli_example examples[] = {
-    {"vyre show kernel.vyre", "the programs as the compiler sees them"},
-    {"vyre show kernel.vyre --stage opt", "and what is left of them for a backend"},
-    {"vyre show kernel.vyre saxpy --stage wire -o saxpy.vyreb", "store one in binary form"},
-    {"vyre show saxpy.vyreb", "and read it again"},
-    {"vyre show kernel.vyre saxpy --stage wire --format text", "what the binary form consists of"},
+    {"vyre show kernel.vyre", "print the IR of every program"},
+    {"vyre show kernel.vyre --stage opt", "print the IR that backends get"},
+    {"vyre show kernel.vyre saxpy --stage wire -o saxpy.vyreb", "store a program in binary form"},
+    {"vyre show saxpy.vyreb", "read it again"},
+    {"vyre show kernel.vyre saxpy --stage wire --format text",
+     "list the sections of the binary form"},
     {NULL, NULL},
 };
 
 const cli_command cli_command_show = {
     .name = "show",
     .operands = CLI_INPUT_OPERANDS " [PROGRAM]",
-    .summary = "print what a program becomes",
+    .summary = "print a stage of compiling a program",
     .text =
-        "Shows a stage of the programs in FILE, which may be text or a program in binary form: of "
-        "PROGRAM alone where it is named, else of all. A word that is no file may be an OPERATION "
-        "of `vyre ops`.\n\n"
-        "The binary form holds one program, so PROGRAM is needed where there are several. Its "
-        "bytes "
-        "go to FILE or to a redirected stdout; a terminal gets a description of them instead.",
+        "Prints one stage of compiling the programs in FILE, which is source text or binary form. "
+        "Prints only PROGRAM if you name it. An operand that is not a file may be an OPERATION "
+        "that `vyre ops` lists.\n\n"
+        "The binary form holds one program, so name the PROGRAM if FILE has several. Its bytes go "
+        "to the -o FILE or to a redirected stdout; on a terminal the command describes them "
+        "instead.",
     .operand = CLI_OPERAND_FILE,
     .operands_min = 1,
     .operands_max = 2,
@@ -223,8 +226,8 @@ static vyre_status show_wire(const cli_arguments *arguments, const vyre_program 
         vyre_strbuf_add(text, (const char *)bytes, size);
     }
     if (on_terminal) {
-        cli_message_print("vyre show: these bytes are not for a terminal, so here are their "
-                          "sections. Fix: -o FILE writes the bytes\n");
+        cli_message_print("vyre show: stdout is a terminal, so this lists the sections of the "
+                          "binary form. Fix: add -o FILE to write it\n");
     }
     vyre_bytes_free(bytes);
     return VYRE_OK;

@@ -186,7 +186,7 @@ void conform_certificate_write(const conform_session *c, vyre_strbuf *text) {
 
 static vyre_status damaged(const char *path, const char *what) {
     return vyre_status_make(VYRE_STATUS_MALFORMED,
-                            "get the file anew, or make another with `vyre conform --cert`",
+                            "get the file again, or make a new one with `vyre conform --cert`",
                             "%s: %s", path, what);
 }
 
@@ -196,19 +196,22 @@ static vyre_status check_digest(const char *path, const vyre_strbuf *text) {
         at = next;
     }
     if (!at) {
-        return damaged(path, "the certificate has no digest at its end: it is cut off, or none");
+        return damaged(path, "the file has no digest at its end: it is truncated, or not a "
+                             "certificate");
     }
     char digest[40], line[64];
     print_digest(text->data, (size_t)(at - text->data), digest);
     snprintf(line, sizeof line, "digest = \"%s\"\n", digest);
     return strcmp(at + sizeof last_table - 1, line) == 0
                ? VYRE_OK
-               : damaged(path, "the certificate was changed: its digest is not that of its text");
+               : damaged(path, "the certificate was changed: its digest does not match its text");
 }
 
 static vyre_status is_no(const char *key, const char *what) {
-    return vyre_status_make(VYRE_STATUS_MALFORMED, "make another with `vyre conform --cert`",
-                            "`%s` of the certificate is no %s", key, what);
+    return vyre_status_make(VYRE_STATUS_MALFORMED,
+                            "make a new certificate with `vyre conform "
+                            "--cert`",
+                            "`%s` of the certificate is not a %s", key, what);
 }
 
 /* A number, or one beyond what TOML has, as a string. */
@@ -218,11 +221,11 @@ static vyre_status read_number(const vyre_toml_value *root, const char *key, uin
         char again[24];
         *out = strtoull(value->string.data, NULL, 10);
         snprintf(again, sizeof again, "%llu", (unsigned long long)*out);
-        return strcmp(again, value->string.data) ? is_no(key, "number that fits") : VYRE_OK;
+        return strcmp(again, value->string.data) ? is_no(key, "valid number") : VYRE_OK;
     }
     vyre_status status = vyre_toml_get(root, key, VYRE_TOML_INTEGER, &value);
     *out = status ? 0 : (uint64_t)value->integer;
-    return status || value->integer >= 0 ? status : is_no(key, "number that fits");
+    return status || value->integer >= 0 ? status : is_no(key, "valid number");
 }
 
 static vyre_status read_words(const vyre_toml_value *root, const char *key, uint32_t count,
@@ -238,7 +241,7 @@ static vyre_status read_words(const vyre_toml_value *root, const char *key, uint
             k++;
         }
         if (k == count) {
-            return is_no(key, "list of what there is here");
+            return is_no(key, "list of names that this vyre knows");
         }
         *out |= (uint64_t)1 << k;
     }
@@ -277,7 +280,7 @@ vyre_status conform_certificate_parse(const char *name, vyre_str text, conform_c
     vyre_status status = copy.failed ? vyre_no_memory("for the certificate")
                                      : vyre_toml_read(name, text.data, text.size, &document);
     if (!status && !vyre_toml_find(vyre_toml_root(document), "format")) {
-        status = damaged(name, "this is no certificate");
+        status = damaged(name, "the file is not a certificate");
     }
     status = status ? status : read_number(vyre_toml_root(document), "format", &format);
     if (!status && format != CONFORM_CERTIFICATE_FORMAT) {
@@ -363,7 +366,7 @@ static void compare_tables(difference *d, const char *path, const vyre_toml_valu
                 put_value(&is, is_table ? NULL : second);
                 if (is_table || strcmp(vyre_strbuf_string(&was), vyre_strbuf_string(&is)) != 0) {
                     d->count++;
-                    vyre_strbuf_printf(d->text, "%s: on the certificate %s, now %s\n",
+                    vyre_strbuf_printf(d->text, "%s: %s in the certificate, now %s\n",
                                        vyre_strbuf_string(&name),
                                        is_table && first ? "a table" : vyre_strbuf_string(&was),
                                        is_table && second ? "a table" : vyre_strbuf_string(&is));

@@ -158,8 +158,8 @@ static void check_inputs(comparing *c) {
         int breach = fenced_breach(&c->fences[i]);
         if (breach) {
             c->out->verdict = CONFORM_VERDICT_FENCE;
-            snprintf(c->out->text, sizeof c->out->text,
-                     "memory beside input `%s` was written, at %d bytes", name, breach);
+            snprintf(c->out->text, sizeof c->out->text, "the program wrote byte %d %s input `%s`",
+                     abs(breach), breach < 0 ? "before" : "after", name);
         } else if (c->inputs[i].size &&
                    memcmp(c->guarded[i].data, c->inputs[i].data, c->inputs[i].size) != 0) {
             c->out->verdict = CONFORM_VERDICT_FENCE;
@@ -189,8 +189,8 @@ static void check_output(comparing *c, uint32_t i) {
     int breach = fenced_breach(found);
     if (breach) {
         c->out->verdict = CONFORM_VERDICT_FENCE;
-        snprintf(c->out->text, sizeof c->out->text,
-                 "memory beside output `%s` was written, at %d bytes", name, breach);
+        snprintf(c->out->text, sizeof c->out->text, "the program wrote byte %d %s output `%s`",
+                 abs(breach), breach < 0 ? "before" : "after", name);
         return;
     }
     conform_property_settle(property, (vyre_type)arg->type, found->data, found->size);

@@ -177,7 +177,7 @@ static vyre_status find_inverse(conform_law_test *t) {
     if (!operation || !vyre_operation_has_program(operation) || !operation->witness_count) {
         t->failed = true;
         conform_law_name(t);
-        vyre_strbuf_puts(t->failures, " names no operation that can be run\n");
+        vyre_strbuf_puts(t->failures, " names an operation that does not exist or cannot run\n");
         return VYRE_OK;
     }
     t->has_g = true;
@@ -199,7 +199,7 @@ static vyre_status test_law(conform_law_test *t) {
         if (!status && !fits(t, kind)) {
             t->failed = true;
             conform_law_name(t);
-            vyre_strbuf_printf(t->failures, ", %s, says nothing of such arguments\n",
+            vyre_strbuf_printf(t->failures, ", %s, does not apply to such arguments\n",
                                vyre_law_meaning(t->law->kind));
         } else if (!status) {
             is_element = t->f.by_element && (!t->has_g || t->g.by_element);

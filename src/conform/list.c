@@ -86,7 +86,7 @@ static vyre_status nothing(const conform_session *c) {
     if (!c->glob) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "`vyre conform --list` shows the cases and their tags",
-                                "no case of these suites has such a tag");
+                                "no case of these suites has one of these tags");
     }
     vyre_strbuf fix = {0};
     vyre_near near;

@@ -151,7 +151,7 @@ static void put_reasons(const conform_session *c, conform_fate fate, vyre_strbuf
         const conform_seeded *seeded = &c->seeded[suite - CONFORM_SUITE_SEEDED];
         uint64_t count = c->tallies[suite].counts[fate];
         if (count) {
-            vyre_strbuf_printf(text, "%s: %llu %s program%s, as the one of seed %llu: %s\n",
+            vyre_strbuf_printf(text, "%s: %llu %s program%s, such as that of seed %llu: %s\n",
                                conform_fate_name(fate), (unsigned long long)count,
                                conform_suite_name(suite), vyre_plural(count),
                                (unsigned long long)seeded->refused_seed, seeded->refusal);
@@ -182,7 +182,7 @@ static void put_head(const conform_session *c, vyre_strbuf *text) {
                            (unsigned long long)failed, (unsigned long long)ran, vyre_plural(ran),
                            failed == 1 ? "s" : "");
     } else if (!passed) {
-        vyre_strbuf_printf(text, "%s: nothing was compared", name);
+        vyre_strbuf_printf(text, "%s: no case ran", name);
     } else {
         vyre_strbuf_printf(text, "%s: %llu case%s, the same bytes as %s", name,
                            (unsigned long long)passed, vyre_plural(passed),

@@ -58,7 +58,7 @@ static bool is_normal_range(const vyre_device *device) {
 /* Why a case is not run on this device; NULL: it is. */
 static const char *skip_reason(const conform_session *c, const conform_case *one) {
     return one->tags & CONFORM_TAG_BIT(CONFORM_TAG_FLOAT) && is_normal_range(c->device)
-               ? "its numbers may be subnormal, and the device's grade is normal-range"
+               ? "it may use subnormal numbers, and the device's grade is normal-range"
                : NULL;
 }
 
@@ -220,7 +220,7 @@ static vyre_status give_up(const campaign *k, vyre_status why) {
     vyre_strbuf names = {0};
     put_names(k, &names);
     vyre_status status = vyre_status_make(
-        VYRE_STATUS_DEVICE_LOST, "run each of them by itself, `vyre conform -b DEVICE ID`",
+        VYRE_STATUS_DEVICE_LOST, "run each case by itself: `vyre conform -b DEVICE ID`",
         "device %s was lost while %s ran, and cannot be recovered: %s",
         vyre_device_name(k->c->device), vyre_strbuf_string(&names), vyre_status_text(why));
     vyre_strbuf_free(&names);
@@ -234,8 +234,8 @@ static vyre_status blame_company(campaign *k) {
     vyre_strbuf names = {0}, text = {0};
     put_names(k, &names);
     vyre_strbuf_printf(&text,
-                       "the device was lost while these ran at once, and no one of them does that "
-                       "alone: %s",
+                       "the device was lost while these cases ran together, though none of them "
+                       "alone causes it: %s",
                        vyre_strbuf_string(&names));
     vyre_status status = text.failed || names.failed ? vyre_no_memory("for the cases") : VYRE_OK;
     if (t->seeds) {

@@ -507,5 +507,5 @@ vyre_status conform_shrink(const conform_pair *conform, conform_trial *trial,
     }
     vyre_vec_free(&s.lines);
     vyre_string_free(s.text);
-    return s.failed ? vyre_no_memory("to cut a program down") : VYRE_OK;
+    return s.failed ? vyre_no_memory("to reduce a program") : VYRE_OK;
 }

@@ -26,13 +26,17 @@
 /* X(name, text, what is in it). Those that are made here come first. */
 #define CONFORM_SUITES(X)                                                                          \
     X(OPERATIONS, "operations", "every operation at every type, memory, control flow, phases")     \
-    X(SPECIAL, "special", "the same on extremes, subnormals, infinities, NaN; all bytes")          \
-    X(SIZES, "sizes", "lengths, domains and repeats of 0, 1, and around what hardware likes")      \
-    X(LAWS, "laws", "what the library's manifests claim of its operations")                        \
+    X(SPECIAL, "special",                                                                          \
+      "the same operations on extremes, subnormals, infinities and NaN, and on "                   \
+      "all 8-bit values")                                                                          \
+    X(SIZES, "sizes",                                                                              \
+      "lengths, domains and repeats of 0, 1, and around powers of two and hardware "               \
+      "sizes")                                                                                     \
+    X(LAWS, "laws", "the laws that the library's manifests declare")                               \
     X(LIBRARY, "library",                                                                          \
-      "the library's operations: their witnesses, and samples of several sizes")                   \
-    X(SMALL, "small", "programs of a few lines about one rule each, drawn from seeds")             \
-    X(RANDOM, "random", "large programs drawn from seeds, all there is mixed")
+      "the library's operations on their witnesses and on samples of several sizes")               \
+    X(SMALL, "small", "random programs of a few lines, each about one rule")                       \
+    X(RANDOM, "random", "large random programs that mix all features")
 
 typedef enum conform_suite_kind {
 #define CONFORM_SUITE_ENUM(name, text, documentation) CONFORM_SUITE_##name,
@@ -48,24 +52,24 @@ const char *conform_suite_name(conform_suite_kind kind);
 /* X(name, text, what such cases have). In front of these stand the types, by their numbers: cases
  * that have a value of that type. */
 #define CONFORM_TAGS(X)                                                                            \
-    X(INTEGER, "integer", "arithmetic of integers")                                                \
-    X(FLOAT, "float", "arithmetic of floats")                                                      \
+    X(INTEGER, "integer", "integer arithmetic")                                                    \
+    X(FLOAT, "float", "floating-point arithmetic")                                                 \
     X(ELEMENTARY, "elementary", "an elementary function")                                          \
-    X(CONVERSION, "conversion", "another type of the same value or bits")                          \
-    X(CONSTANT, "constant", "operands that a compiler knows")                                      \
+    X(CONVERSION, "conversion", "conversions and bitcasts")                                        \
+    X(CONSTANT, "constant", "constant operands")                                                   \
     X(MEMORY, "memory", "arrays: bounds, zeros before the first write, indices of all types")      \
     X(CONTROL, "control", "branches, loops, calls")                                                \
     X(WORKGROUP, "workgroup", "workgroups, shared arrays, barriers")                               \
     X(SUBGROUP, "subgroup", "subgroup operations")                                                 \
-    X(MATRIX, "matrix", "products of tiles")                                                       \
+    X(MATRIX, "matrix", "matrix products of tiles")                                                \
     X(ATOMIC, "atomic", "atomics")                                                                 \
     X(PHASES, "phases", "several phases, repeats, domains from memory, grid barriers")             \
-    X(SCHEDULE, "schedule-dependent", "outputs compared by a property, not by bytes")              \
+    X(SCHEDULE, "schedule-dependent", "outputs compared by a property instead of by bytes")        \
     X(LAW, "law", "a law of an operation of the library")                                          \
     X(WITNESS, "witness", "an example in a manifest")                                              \
-    X(SAMPLE, "sample", "an operation of the library on data of some size")                        \
-    X(RANDOM, "random", "a program drawn from a seed")                                             \
-    X(SLOW, "slow", "more than a tenth of a second on a processor")
+    X(SAMPLE, "sample", "an operation of the library on a sample")                                 \
+    X(RANDOM, "random", "a random program")                                                        \
+    X(SLOW, "slow", "takes more than a tenth of a second on a CPU")
 
 typedef enum conform_tag {
 #define CONFORM_TAG_TYPE(name, number, text, bytes, class_name) CONFORM_TAG_##name,

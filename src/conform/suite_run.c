@@ -47,11 +47,11 @@ static void check_records(running *r) {
         char text[192];
         if (known) {
             snprintf(text, sizeof text,
-                     "the reference backend gives bytes with the digest %016llx, on record is "
-                     "%016llx",
+                     "the digest of the reference backend's bytes is %016llx, and %016llx is "
+                     "recorded",
                      (unsigned long long)r->results[i].digest, (unsigned long long)recorded);
         } else {
-            snprintf(text, sizeof text, "no digest of its bytes is on record");
+            snprintf(text, sizeof text, "no digest of its bytes is recorded");
         }
         fail(r, i, CONFORM_VERDICT_DIFFERENT, text);
     }

@@ -141,14 +141,14 @@ static void check_operations(const inventory *all, vyre_strbuf *errors) {
                      compare_dialects)) {
             separate(errors);
             vyre_strbuf_printf(errors,
-                               "the extern operation `%s` names the dialect `%s`, which nobody "
-                               "registers. Fix: register the dialect, or correct its name",
+                               "the extern operation `%s` names the dialect `%s`, which is not "
+                               "registered. Fix: register the dialect, or correct its name",
                                id, name);
         }
         if (!*id) {
             separate(errors);
             vyre_strbuf_printf(errors,
-                               "an extern operation of the dialect `%s` has an empty id. Fix: give "
+                               "an extern operation of the dialect `%s` has an empty ID. Fix: give "
                                "it one",
                                name);
         }

@@ -80,15 +80,15 @@ static vyre_status open_file(const vyre_folder *folder, const char *path, int *o
     if (*out_file < 0) {
         int error = errno;
         return vyre_status_make(error == ENOENT ? VYRE_STATUS_NOT_FOUND : VYRE_STATUS_IO,
-                                error == ENOENT ? "see to it that it is there, or name another"
-                                                : "see to it that this user may read it",
+                                error == ENOENT ? "create it, or name another file"
+                                                : "give this user permission to read it",
                                 "%s cannot be opened: %s", path, strerror(error));
     }
     if (fstat(*out_file, &about) != 0 || !S_ISREG(about.st_mode)) {
         close(*out_file);
         *out_file = -1;
-        return vyre_status_make(VYRE_STATUS_IO, "put a file in its place, or remove it",
-                                "%s is not a file", path);
+        return vyre_status_make(VYRE_STATUS_IO, "replace it with a regular file, or remove it",
+                                "%s is not a regular file", path);
     }
     return VYRE_OK;
 }
@@ -199,7 +199,7 @@ static vyre_status read_folder(search *s, const vyre_folder *folder) {
         return refuse_folder(
             s, folder->path,
             vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "write an absolute path",
-                             "%s is relative, and the working directory is not searched",
+                             "%s has a relative path, and vyre searches only absolute ones",
                              folder->origin));
     }
     DIR *open_folder = opendir(folder->path);
@@ -215,9 +215,9 @@ static vyre_status read_folder(search *s, const vyre_folder *folder) {
         return refuse_folder(s, folder->path,
                              vyre_status_make(VYRE_STATUS_IO,
                                               error == ENOTDIR
-                                                  ? "name the folder that the manifest lies in"
-                                                  : "see to it that this user may read it",
-                                              "cannot look into it: %s", strerror(error)));
+                                                  ? "name the folder that holds the manifest"
+                                                  : "give this user permission to read it",
+                                              "cannot read the folder: %s", strerror(error)));
     }
     vyre_status status = VYRE_OK;
     if (!was_seen(s, &about)) {
@@ -321,8 +321,8 @@ static vyre_status compare_versions(search *s, candidate *first, candidate *seco
         return vyre_package_mistake(
             second->package, (vyre_package_place){1, 1},
             vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                             "remove one of them, or give the one that shall hold a higher version",
-                             "the dialect `%s` %s is in %s already", dialect,
+                             "remove one of them, or give the one to use a higher version",
+                             "the dialect `%s` %s is already defined in %s", dialect,
                              second->package->version, first->package->path));
     }
     candidate *loser = order < 0 ? first : second, *winner = order < 0 ? second : first;
@@ -336,7 +336,7 @@ static vyre_status check_linked(const search *s, vyre_package *package) {
             return vyre_package_mistake(
                 package, (vyre_package_place){1, 1},
                 vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "choose another name for it",
-                                 "the dialect `%s` is part of vyre, or of a program that uses it",
+                                 "vyre or the program that uses it already has a dialect `%s`",
                                  package->dialect));
         }
     }

@@ -235,9 +235,9 @@ void vyre_dialects_install(vyre_dialects *snapshot) {
     } else if (old) {
         if (force.barriers && !membarrier(MEMBARRIER_NOW)) {
             /* Forbidden since it was registered: readers cannot be seen, so all stays. */
-            vyre_log(VYRE_LOG_WARNING, "dialects: memory barriers are refused by the system; "
-                                       "snapshots that are replaced stay in memory. Fix: allow the "
-                                       "system call membarrier");
+            vyre_log(VYRE_LOG_WARNING, "dialects: the system refuses memory barriers, so replaced "
+                                       "snapshots stay in memory. Fix: allow the system call "
+                                       "membarrier");
             pthread_mutex_lock(&behind.lock);
             behind.stuck = true;
             pthread_mutex_unlock(&behind.lock);

@@ -9,17 +9,18 @@
 
 static vyre_status wrong_inputs(const vyre_operation *operation) {
     return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                            "give path, offset and the third argument, a number as its 8 bytes",
-                            "`%s` was given other inputs than it has", operation->id);
+                            "pass the path, the offset and the third argument; a number takes 8 "
+                            "bytes",
+                            "the inputs do not match those of `%s`", operation->id);
 }
 
 /* Copies the path, which has no NUL behind it. */
 static vyre_status read_path(const vyre_operation *operation, vyre_input input, char **out_path) {
     *out_path = NULL;
     if (!input.size || memchr(input.data, 0, input.size)) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give the bytes of a path",
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "pass the bytes of a path",
                                 "the path for `%s` is %s", operation->id,
-                                input.size ? "cut by a NUL" : "empty");
+                                input.size ? "interrupted by a NUL" : "empty");
     }
     *out_path = vyre_alloc(input.size + 1);
     if (!*out_path) {
@@ -101,8 +102,8 @@ vyre_status vyre_linked_io(vyre_streams *streams) {
             .id = "io.dma_from_nvme",
             .dialect = "io",
             .version = VYRE_VERSION_STRING,
-            .doc = "A range of a file's bytes into a buffer, past the cache of the system where "
-                   "the file system allows it.",
+            .doc = "Reads a range of a file into a buffer, bypassing the page cache if the file "
+                   "system allows it.",
             .category = VYRE_CATEGORY_INTRINSIC,
             .parameters = from_parameters,
             .parameter_count = sizeof from_parameters / sizeof *from_parameters,
@@ -113,8 +114,8 @@ vyre_status vyre_linked_io(vyre_streams *streams) {
             .id = "io.write_back_to_nvme",
             .dialect = "io",
             .version = VYRE_VERSION_STRING,
-            .doc = "A buffer's bytes into a file from an offset on, past the cache of the system "
-                   "where the file system allows it.",
+            .doc = "Writes a buffer to a file at an offset, bypassing the page cache if the file "
+                   "system allows it.",
             .category = VYRE_CATEGORY_INTRINSIC,
             .parameters = back_parameters,
             .parameter_count = sizeof back_parameters / sizeof *back_parameters,

@@ -25,7 +25,7 @@ static const char *const law_names[] = {
 static void read_law(manifest_reader *r, const vyre_toml_value *value, vyre_law *law) {
     static const char *const wanted[] = {
         [OPERAND_NONE] = "write its name alone",
-        [OPERAND_VALUE] = "write the value behind it in parentheses, as in identity(0)",
+        [OPERAND_VALUE] = "write a value in parentheses after it, as in identity(0)",
         [OPERAND_OPERATION] = "write an id in parentheses, as in inverse(hex.decode)"};
     vyre_str text = value->string, name = {text.data, strcspn(text.data, "(")};
     size_t kind = 0;
@@ -41,7 +41,7 @@ static void read_law(manifest_reader *r, const vyre_toml_value *value, vyre_law 
     if (has_operand != (operands[kind] != OPERAND_NONE) || (has_operand && !is_closed)) {
         manifest_add(r, manifest_place(value),
                      vyre_status_make(VYRE_STATUS_MALFORMED, wanted[operands[kind]],
-                                      "\"%s\" is not how the law `%s` is written", text.data,
+                                      "\"%s\" is not a valid form of the law `%s`", text.data,
                                       law_names[kind]));
         return;
     }
@@ -96,14 +96,15 @@ static const char *read_words(manifest_reader *r, const vyre_toml_value *value, 
             strcspn(item->string.data, "\n") != item->string.size) {
             manifest_add(r, manifest_place(item),
                          vyre_status_make(VYRE_STATUS_MALFORMED,
-                                          "write NAME=VALUE in one line, as for `vyre run`",
-                                          "\"%s\" gives no argument a value", item->string.data));
+                                          "write NAME=VALUE on one line, as for `vyre run`",
+                                          "\"%s\" is not of the form NAME=VALUE",
+                                          item->string.data));
             continue;
         }
         if (item->string.data[name + 1] == '@') {
             manifest_add(r, manifest_place(item),
                          vyre_status_make(VYRE_STATUS_MALFORMED, "write the elements themselves",
-                                          "\"%s\" is in a file, where a %s cannot look",
+                                          "\"%s\" names a file, and a %s cannot read files",
                                           item->string.data, what));
         }
         vyre_strbuf_printf(&words, "%s%s", words.size ? "\n" : "", item->string.data);
@@ -135,8 +136,9 @@ static void read_witnesses(manifest_reader *r, const vyre_toml_value *table,
         if (!expected || !*expected) {
             manifest_add(r, manifest_place(item),
                          vyre_status_make(VYRE_STATUS_MALFORMED,
-                                          "add what comes out, as in expected = [\"total=6\"]",
-                                          "a witness of `%s` expects nothing", operation->id));
+                                          "add the expected output, as in expected = [\"total=6\"]",
+                                          "a witness of `%s` has no expected output",
+                                          operation->id));
         }
         list[i] = (vyre_witness){arguments ? arguments : "", expected ? expected : ""};
         operation->witness_count = i + 1;
@@ -198,7 +200,7 @@ static void read_source(manifest_reader *r, const char *name, vyre_package_place
     vyre_strbuf text = {0}, path = {0};
     vyre_status status = VYRE_OK;
     if (strchr(name, '/') || *name == '.') {
-        status = vyre_status_make(VYRE_STATUS_MALFORMED, "name a file beside the manifest",
+        status = vyre_status_make(VYRE_STATUS_MALFORMED, "name a file in the manifest's folder",
                                   "the source \"%s\" is not the name of a file", name);
     } else {
         status = r->file->read(r->file->user, name, &text, &path);
@@ -274,14 +276,14 @@ static void check_id(manifest_reader *r, size_t index) {
         manifest_add(
             r, r->package->rows[index].place,
             vyre_status_make(VYRE_STATUS_MALFORMED,
-                             "write the dialect, a point and a name of letters, digits and _",
-                             "`%s` is not the id of an operation of `%s`", id, dialect));
+                             "write the dialect, a dot and a name of letters, digits and _",
+                             "`%s` is not a valid ID for an operation of `%s`", id, dialect));
     }
     for (size_t i = 0; i < index; i++) {
         if (!strcmp(operations[i].id, id)) {
             manifest_add(r, r->package->rows[index].place,
                          vyre_status_make(VYRE_STATUS_MALFORMED, "rename one of them",
-                                          "`%s` is there twice, first in line %u", id,
+                                          "`%s` is defined twice, first in line %u", id,
                                           r->package->rows[i].place.line));
             return;
         }
@@ -342,13 +344,13 @@ static void read_head(manifest_reader *r, const vyre_toml_value *root) {
         manifest_add(r, manifest_place(dialect),
                      vyre_status_make(VYRE_STATUS_MALFORMED,
                                       "use letters, digits and _, and start with a letter",
-                                      "\"%s\" cannot be the name of a dialect",
+                                      "\"%s\" is not a valid name for a dialect",
                                       dialect->string.data));
     }
     if (version && !manifest_is_version(version->string.data)) {
         manifest_add(r, manifest_place(version),
                      vyre_status_make(VYRE_STATUS_MALFORMED, "write three numbers, as in \"1.0.0\"",
-                                      "\"%s\" is no version", version->string.data));
+                                      "\"%s\" is not a version", version->string.data));
     }
 }
 
@@ -363,11 +365,10 @@ static void read_document(manifest_reader *r, const vyre_toml_value *root) {
                                       "the dialect `%s` has no operation", package->dialect));
     }
     if (count > VYRE_MANIFEST_OPERATIONS) {
-        manifest_add(
-            r, manifest_place(list),
-            vyre_status_make(VYRE_STATUS_LIMIT, "make several dialects of it",
-                             "%zu operations are more than the %d that a manifest may have", count,
-                             VYRE_MANIFEST_OPERATIONS));
+        manifest_add(r, manifest_place(list),
+                     vyre_status_make(VYRE_STATUS_LIMIT, "split it into several dialects",
+                                      "the manifest has %zu operations, and at most %d are allowed",
+                                      count, VYRE_MANIFEST_OPERATIONS));
         return;
     }
     package->operations = manifest_take(r, count, sizeof *package->operations);

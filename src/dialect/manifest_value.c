@@ -132,8 +132,9 @@ const vyre_toml_value *manifest_find_text(manifest_reader *r, const vyre_toml_va
     }
     if (value && (!value->string.size || strlen(value->string.data) != value->string.size)) {
         manifest_add(r, manifest_place(value),
-                     vyre_status_make(VYRE_STATUS_MALFORMED, "write some text", "`%s` is %s", key,
-                                      value->string.size ? "cut by a NUL" : "empty"));
+                     vyre_status_make(VYRE_STATUS_MALFORMED, "write a text that is not empty",
+                                      "`%s` is %s", key,
+                                      value->string.size ? "interrupted by a NUL" : "empty"));
         return NULL;
     }
     return value;

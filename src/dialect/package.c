@@ -277,11 +277,10 @@ static vyre_status check_word(const vyre_operation *operation, const char *what,
     }
     vyre_strbuf_puts(&fix, count ? "" : " none");
     vyre_near_print(&near, &fix, "; perhaps ");
-    vyre_status status = vyre_status_make(VYRE_STATUS_MALFORMED, vyre_strbuf_string(&fix),
-                                          "a %s names `%.*s`, which is no %s of "
-                                          "`%s`",
-                                          what, (int)name.size, name.data,
-                                          is_expected ? "output" : "input", operation->id);
+    vyre_status status =
+        vyre_status_make(VYRE_STATUS_MALFORMED, vyre_strbuf_string(&fix),
+                         "a %s names `%.*s`, which is not an %s of `%s`", what, (int)name.size,
+                         name.data, is_expected ? "output" : "input", operation->id);
     vyre_strbuf_free(&fix);
     return status;
 }
@@ -335,8 +334,7 @@ static vyre_status check_sample(vyre_package *package, const vyre_operation *ope
             VYRE_TRY(vyre_package_mistake(
                 package, place,
                 vyre_status_make(VYRE_STATUS_MALFORMED,
-                                 count ? "leave one of them out"
-                                       : "add a value, as in \"x=rand:{n}\"",
+                                 count ? "remove one of them" : "add a value, as in \"x=rand:{n}\"",
                                  "the sample of `%s` gives `%s` %s", operation->id, parameter->name,
                                  count ? "two values" : "no value")));
         }

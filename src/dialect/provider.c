@@ -16,7 +16,7 @@ vyre_status vyre_provider_install(const vyre_library *library) {
         return VYRE_OK;
     }
     return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                            "install exactly one provider of operations in a process",
+                            "install exactly one provider of operations per process",
                             "operations are already provided by `%s`, so `%s` cannot be installed",
                             found->id, library->id);
 }

@@ -45,13 +45,16 @@ typedef struct transfer {
 } transfer;
 
 static vyre_status failed(const char *path, bool is_write, int error) {
-    const char *fix = error == ENOENT                      ? "see to it that it is there"
-                      : error == EACCES || error == EPERM  ? "see to it that this user may do that"
-                      : error == ENOSPC || error == EDQUOT ? "make room there, or write elsewhere"
-                      : error == EFBIG  ? "write less, or to a file system that takes larger files"
-                      : error == EROFS  ? "write to a file system that can be written"
+    const char *fix = error == ENOENT                     ? "check the path"
+                      : error == EACCES || error == EPERM ? "give this user permission to do that"
+                      : error == ENOSPC || error == EDQUOT
+                          ? "free some space on that file system, or "
+                            "write to another one"
+                      : error == EFBIG  ? "write fewer bytes, or use a file system that allows "
+                                          "larger files"
+                      : error == EROFS  ? "write to a file system that is not read-only"
                       : error == EISDIR ? "name a file in it"
-                                        : "look at the disk, and at the system's messages";
+                                        : "check the disk and the system log";
     return vyre_status_make(error == ENOENT ? VYRE_STATUS_NOT_FOUND : VYRE_STATUS_IO, fix,
                             "%s cannot be %s: %s", path, is_write ? "written" : "read",
                             strerror(error));
@@ -201,8 +204,8 @@ static vyre_status check_range(const transfer *t, const struct stat *about) {
     return length >= 0 && t->end <= (uint64_t)length
                ? VYRE_OK
                : vyre_status_make(
-                     VYRE_STATUS_INVALID_ARGUMENT, "take an offset and a size within the file",
-                     "%s has %lld bytes, and the range goes from %llu to %llu", t->path,
+                     VYRE_STATUS_INVALID_ARGUMENT, "use an offset and a size within the file",
+                     "%s has %lld bytes, and the range is from %llu to %llu", t->path,
                      (long long)length, (unsigned long long)t->offset, (unsigned long long)t->end);
 }
 
@@ -225,7 +228,7 @@ static vyre_status move_range(transfer *t, vyre_io_report *report) {
         goto done;
     }
     direct = O_DIRECT ? open_file(t->path, t->is_write, O_DIRECT) : -1;
-    report->why = "the file system knows no direct access";
+    report->why = "the file system does not support direct access";
     if (direct >= 0) {
         t->file = direct;
         t->is_direct = true;
@@ -246,8 +249,10 @@ static vyre_status move_range(transfer *t, vyre_io_report *report) {
     if (error == ENOMEM) {
         status = vyre_no_memory("to move bytes of %s", t->path);
     } else if (error == ENODATA) {
-        status = vyre_status_make(VYRE_STATUS_IO, "see to it that nobody cuts it meanwhile",
-                                  "%s became shorter while it was read", t->path);
+        status = vyre_status_make(VYRE_STATUS_IO,
+                                  "make sure that no other process truncates it "
+                                  "meanwhile",
+                                  "%s was truncated while it was read", t->path);
     } else if (error) {
         status = failed(t->path, t->is_write, error);
     }
@@ -280,9 +285,10 @@ static vyre_status transfer_range(bool is_write, const void *data, size_t size, 
                                 "the path of the file is empty");
     }
     if (offset > INT64_MAX || size > INT64_MAX - offset) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "take a smaller offset or size",
-                                "the range of %zu bytes from %llu on is beyond any file", size,
-                                (unsigned long long)offset);
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "use a smaller offset or size",
+                                "the range of %zu bytes at offset %llu is beyond the largest "
+                                "possible file",
+                                size, (unsigned long long)offset);
     }
     vyre_status status = move_range(&t, &report);
     report.bytes = status ? 0 : size;

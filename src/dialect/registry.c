@@ -66,8 +66,8 @@ void vyre_dialects_forget_loading(void) {
 vyre_status vyre_dialects_prepare(void) {
     if (loading) {
         return vyre_status_make(VYRE_STATUS_UNAVAILABLE,
-                                "do not ask the registry from code that defines its operations",
-                                "the registry of operations is being loaded by this thread");
+                                "do not query the registry from code that defines its operations",
+                                "this thread is still loading the registry of operations");
     }
     vyre_status status = VYRE_OK;
     pthread_mutex_lock(&first.lock);

@@ -31,7 +31,7 @@ static void refuse(reader *r, const char *found) {
 static uint64_t refuse_value(reader *r, const char *what) {
     if (!r->status) {
         r->status = vyre_status_make(VYRE_STATUS_LIMIT,
-                                     "see that it has one for every size, with max(1, n)",
+                                     "make it valid for every size, for example with max(1, n)",
                                      "the expression `%.*s` has no value for n = %" PRIu64 ": %s",
                                      (int)r->text.size, r->text.data, r->n, what);
     }
@@ -101,12 +101,12 @@ static uint64_t read_call(reader *r, vyre_str name) {
             b = read_sum(r);
         }
         if (!take(r, ')')) {
-            refuse(r, "no closing parenthesis");
+            refuse(r, "a missing closing parenthesis");
         }
         return functions[i].one ? functions[i].one(a) : functions[i].two(a, b);
     }
     r->at = (size_t)(name.data - r->text.data);
-    refuse(r, "a name without a meaning");
+    refuse(r, "an unknown name");
     return 0;
 }
 
@@ -136,7 +136,7 @@ static uint64_t read_atom(reader *r) {
         r->at++;
         uint64_t value = read_sum(r);
         if (!take(r, ')')) {
-            refuse(r, "no closing parenthesis");
+            refuse(r, "a missing closing parenthesis");
         }
         return value;
     }
@@ -146,7 +146,7 @@ static uint64_t read_atom(reader *r) {
         name.size++;
     }
     if (!name.size) {
-        refuse(r, next ? "something that is no value" : "no value");
+        refuse(r, next ? "no value" : "no value");
         return 0;
     }
     return name.size == 1 && *name.data == 'n' ? r->n : read_call(r, name);
@@ -163,7 +163,7 @@ static uint64_t read_product(reader *r) {
         if (is_division) {
             value /= right;
         } else if (__builtin_mul_overflow(value, right, &value)) {
-            return refuse_value(r, "it is past the largest number");
+            return refuse_value(r, "it exceeds the largest number");
         }
     }
     return value;
@@ -171,17 +171,17 @@ static uint64_t read_product(reader *r) {
 
 static uint64_t read_sum(reader *r) {
     if (++r->depth > DEPTH) {
-        refuse(r, "too many parentheses in each other");
+        refuse(r, "too many nested parentheses");
     }
     uint64_t value = r->status ? 0 : read_product(r);
     while (!r->status && (peek(r) == '+' || peek(r) == '-')) {
         bool is_difference = r->text.data[r->at++] == '-';
         uint64_t right = read_product(r);
         if (is_difference && __builtin_sub_overflow(value, right, &value)) {
-            return refuse_value(r, "it goes below 0");
+            return refuse_value(r, "it is below 0");
         }
         if (!is_difference && __builtin_add_overflow(value, right, &value)) {
-            return refuse_value(r, "it is past the largest number");
+            return refuse_value(r, "it exceeds the largest number");
         }
     }
     r->depth--;
@@ -192,7 +192,7 @@ vyre_status vyre_sample_number(vyre_str expression, uint64_t n, uint64_t *out) {
     reader r = {.text = expression, .n = n};
     *out = read_sum(&r);
     if (!r.status && peek(&r)) {
-        refuse(&r, "something that does not belong there");
+        refuse(&r, "an unexpected character");
     }
     return r.status;
 }
@@ -209,7 +209,7 @@ vyre_status vyre_sample_expand(const char *words, uint64_t n, vyre_strbuf *out) 
         if (*words != '{' || words[size + 1] != '}') {
             return vyre_status_make(
                 VYRE_STATUS_MALFORMED, "write {, an expression over n, and }, as in x=rand:{2 * n}",
-                "`%.*s` has a brace without its other", (int)strcspn(words, "\n"), words);
+                "`%.*s` has an unmatched brace", (int)strcspn(words, "\n"), words);
         }
         uint64_t value;
         VYRE_TRY(vyre_sample_number((vyre_str){words + 1, size}, n, &value));

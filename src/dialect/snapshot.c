@@ -72,8 +72,8 @@ vyre_status vyre_dialects_validate(const vyre_operation *const *operations, size
     for (size_t i = 0; i < count && !status; i++) {
         const char *id = operations[i]->id;
         if (!id || !*id) {
-            status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give each operation an id",
-                                      "an operation of dialect `%s` has no id",
+            status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give each operation an ID",
+                                      "an operation of dialect `%s` has no ID",
                                       registrant(operations[i]));
             break;
         }
@@ -84,8 +84,8 @@ vyre_status vyre_dialects_validate(const vyre_operation *const *operations, size
             found = (vyre_duplicate){id, registrant(operations[*first]), registrant(operations[i])};
             status = vyre_status_make(
                 VYRE_STATUS_INVALID_ARGUMENT,
-                "keep one owner of the id, and rename or remove the other operation",
-                "the operation id `%s` is registered twice: first by `%s`, then by `%s`", found.id,
+                "keep one owner of the ID, and rename or remove the other operation",
+                "the operation ID `%s` is registered twice: first by `%s`, then by `%s`", found.id,
                 found.first, found.second);
         } else if (!vyre_map_add(&seen, hash, (uint32_t)i)) {
             status = vyre_dialects_no_room(count, "operation id");

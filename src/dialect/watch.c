@@ -222,8 +222,8 @@ static vyre_status check_folder(const char *path) {
     if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
         return VYRE_OK;
     }
-    return vyre_status_make(VYRE_STATUS_NOT_FOUND, "name a folder that is there",
-                            "there is no folder %s to watch", path);
+    return vyre_status_make(VYRE_STATUS_NOT_FOUND, "name an existing folder",
+                            "the folder %s does not exist", path);
 }
 
 static vyre_status set_up(vyre_dialects_watch *watch, const char *const *folders, size_t count) {

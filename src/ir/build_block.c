@@ -90,7 +90,7 @@ static void emit_end(vyre_builder *builder, vyre_op op, uint32_t count, const ui
 /* Reported before the list is looked at, which may well be shorter. */
 static void too_many(vyre_builder *builder, const char *name, uint32_t count) {
     vyre_build_report(builder, 701, "carry fewer values",
-                      "`%s` is given %u values, at most %d are possible", name, count,
+                      "`%s` has %u values, and at most %d are allowed", name, count,
                       VYRE_LIMIT_CARRIED);
 }
 
@@ -124,8 +124,8 @@ static bool check_results(vyre_builder *builder, uint32_t target, vyre_op op, ui
         return true;
     }
     if (to->results != count) {
-        return builder_refuse(builder, 506, "give as many values on every way out",
-                              "`%s` gives %u value%s, another way out gives %u", name, count,
+        return builder_refuse(builder, 506, "give the same number of values on every path",
+                              "`%s` gives %u value%s, and another path gives %u", name, count,
                               vyre_plural(count), to->results);
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -133,7 +133,7 @@ static bool check_results(vyre_builder *builder, uint32_t target, vyre_op op, ui
         vyre_type type = builder_type(builder, values[i]);
         if (type != wanted) {
             return builder_refuse(builder, 506, "convert one of them",
-                                  "value %u of `%s` is %s, on another way out it is %s", i + 1,
+                                  "value %u of `%s` is %s, and on another path it is %s", i + 1,
                                   name, vyre_type_name(type), vyre_type_name(wanted));
         }
     }
@@ -246,7 +246,7 @@ static void end_branch(vyre_builder *builder) {
     if (!top->dead) {
         if (top->results != VYRE_NONE && top->results != 0) {
             vyre_build_report(builder, 505, "end both branches with `yield` and their values",
-                              "a branch ends without the %u value%s that the other one gives",
+                              "a branch ends without the %u value%s that the other branch gives",
                               top->results, vyre_plural(top->results));
             top->exits += !is_dead(builder);
             die(builder);
@@ -409,9 +409,10 @@ void vyre_build_loop_end(vyre_builder *builder, uint32_t count, uint32_t *result
     block *top = builder_block(builder);
     if (!top->dead) {
         if (top->args && top->args != VYRE_NONE) {
-            vyre_build_report(builder, 505, "end the block with `continue` and the next values",
-                              "a loop that carries %u value%s reaches its end without new ones",
-                              top->args, vyre_plural(top->args));
+            vyre_build_report(
+                builder, 505, "end the block with `continue` and the next values",
+                "a loop that carries %u value%s reaches its end without the next ones", top->args,
+                vyre_plural(top->args));
         }
         emit_end(builder, VYRE_OP_CONTINUE, 0, NULL);
     }
@@ -425,7 +426,7 @@ static bool find_loop(vyre_builder *builder, const char *what, uint32_t *out_loo
     *out_loop = builder_block(builder)->loop;
     if (*out_loop == VYRE_NONE) {
         return builder_refuse(builder, 504, "use it inside a loop of the same function",
-                              "`%s` stands outside of a loop", what);
+                              "`%s` is outside a loop", what);
     }
     return true;
 }
@@ -488,7 +489,7 @@ void vyre_build_inline_end(vyre_builder *builder, uint32_t count, uint32_t *resu
     if (!builder_block(builder)->dead) {
         if (count) {
             vyre_build_report(builder, 505, "return a value on every path",
-                              "the end of a call is reached without the %u value%s it returns",
+                              "a path reaches the end of a call without the %u value%s it returns",
                               count, vyre_plural(count));
             die(builder);
         } else {
@@ -509,7 +510,7 @@ void vyre_build_return(vyre_builder *builder, uint32_t count, const uint32_t *va
     }
     if (count) {
         vyre_build_report(builder, 506, "store the result in a buffer",
-                          "a program returns no values, and `return` gives %u", count);
+                          "a program returns no values, but `return` gives %u", count);
     }
     emit_end(builder, VYRE_OP_RETURN, 0, NULL);
 }
@@ -529,7 +530,7 @@ static draft_variable *find_variable(vyre_builder *builder, const char *what, ui
             }
         }
     }
-    vyre_build_report(builder, 309, "use a variable inside the block it was made in",
+    vyre_build_report(builder, 309, "use a variable only inside the block that declares it",
                       "the variable of `%s` does not exist here", what);
     return NULL;
 }

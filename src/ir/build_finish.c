@@ -174,8 +174,8 @@ static void make_code(finishing *f) {
 /* What only the end can tell. */
 static void check_closed(vyre_builder *builder) {
     if (builder->in_phase || builder->open_repeats.count) {
-        vyre_build_report(builder, 507, "close it before finishing", "a %s is still open",
-                          builder->in_phase ? "phase" : "repeat");
+        vyre_build_report(builder, 507, "close it before you finish the builder",
+                          "a %s is still open", builder->in_phase ? "phase" : "repeat");
     } else if (!builder->phases.count && !vyre_diagnostics_errors(builder->diagnostics)) {
         vyre_build_report(builder, 606, "add one: over a domain, or `phase` inside the body",
                           "program `%s` has no phase", builder->strings.data);
@@ -220,7 +220,7 @@ vyre_status vyre_builder_finish(vyre_builder *builder, vyre_diagnostics *diagnos
     vyre_status status = VYRE_OK;
     if (builder->finished) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "create a new builder",
-                                "the builder of `%s` was finished before", builder->strings.data);
+                                "the builder of `%s` was already finished", builder->strings.data);
     }
     builder->finished = true;
     const char *file = builder->file ? builder->debug_strings.data + builder->file : NULL;

@@ -21,7 +21,8 @@ static bool set_workgroup(vyre_builder *builder, const vyre_phase_desc *desc, vy
     if (!desc->workgroup[0]) {
         if (desc->workgroup[1] || desc->workgroup[2] || desc->subgroup) {
             return builder_refuse(builder, 602, "add a clause such as `workgroup 256`",
-                                  "a subgroup or a further dimension needs a workgroup of its own");
+                                  "a subgroup or a domain of several dimensions needs a workgroup "
+                                  "clause");
         }
         return true;
     }
@@ -32,14 +33,14 @@ static bool set_workgroup(vyre_builder *builder, const vyre_phase_desc *desc, vy
             phase->workgroup[i] > VYRE_LIMIT_WORKGROUP ? UINT32_MAX : total * phase->workgroup[i];
     }
     if (total > VYRE_LIMIT_WORKGROUP) {
-        return builder_refuse(builder, 602, "choose at most 1024 invocations in all",
+        return builder_refuse(builder, 602, "use at most 1024 invocations in all",
                               "a workgroup of %u x %u x %u is too large", phase->workgroup[0],
                               phase->workgroup[1], phase->workgroup[2]);
     }
     uint32_t width = desc->subgroup;
     if (width && width != 8 && width != 16 && width != 32 && width != 64) {
         return builder_refuse(builder, 602, "choose 8, 16, 32 or 64",
-                              "a subgroup of %u is not one of the possible widths", width);
+                              "a subgroup of %u lanes is not supported", width);
     }
     return true;
 }
@@ -48,7 +49,7 @@ static bool set_domain(vyre_builder *builder, const vyre_phase_desc *desc, vyre_
     uint32_t dimensions = desc->dimensions ? desc->dimensions : 1;
     if (dimensions > 3 || (desc->from_memory && dimensions > 1)) {
         return builder_refuse(builder, 601, "use 1 to 3 dimensions, and 1 for a domain from memory",
-                              "a domain of %u dimensions is not possible", dimensions);
+                              "a domain cannot have %u dimensions", dimensions);
     }
     phase->dimensions = dimensions;
     bool valid = true;
@@ -74,7 +75,7 @@ void vyre_build_phase(vyre_builder *builder, const vyre_phase_desc *desc) {
     static const vyre_phase_desc unknown = {.domain = {VYRE_NONE}, .workgroup = {1}};
     if (!desc) {
         vyre_build_report(builder, 601, "pass a vyre_phase_desc with the domain",
-                          "a phase is given no description");
+                          "the description of a phase is NULL");
         desc = &unknown;
     }
     vyre_phase phase = {.first = (uint32_t)builder->insts.count};
@@ -102,7 +103,7 @@ void vyre_build_phase_end(vyre_builder *builder) {
     if (!builder->in_phase) {
         if (!builder->no_memory) {
             vyre_build_report(builder, 507, "remove it, or open a phase first",
-                              "a phase ends that never started");
+                              "a phase is closed that was never opened");
         }
         return;
     }
@@ -113,8 +114,8 @@ void vyre_build_phase_end(vyre_builder *builder) {
 
 static uint32_t open_repeat(vyre_builder *builder, const char *name, vyre_step row) {
     if (builder->open_repeats.count >= VYRE_LIMIT_REPEATS) {
-        return builder_none(builder, 701, "repeat more phases in fewer repeats",
-                            "more than %d repeats are nested", VYRE_LIMIT_REPEATS);
+        return builder_none(builder, 701, "nest fewer repeats", "more than %d repeats are nested",
+                            VYRE_LIMIT_REPEATS);
     }
     uint32_t step = add_step(builder, row, name);
     return step != VYRE_NONE && builder_add(builder, open_repeats, step) != VYRE_NONE ? step
@@ -145,7 +146,7 @@ void vyre_build_repeat_end(vyre_builder *builder) {
     if (builder->in_phase || !builder->open_repeats.count) {
         if (!builder->no_memory) {
             vyre_build_report(builder, 507, "open and close phases and repeats in pairs",
-                              "a repeat ends that %s",
+                              "a repeat is closed that %s",
                               builder->in_phase ? "has an open phase" : "never started");
         }
         return;
@@ -153,6 +154,6 @@ void vyre_build_repeat_end(vyre_builder *builder) {
     uint32_t step = builder->open_repeats.items[--builder->open_repeats.count];
     builder->steps.items[step].row.end = (uint32_t)builder->steps.count;
     if (builder->steps.items[step].row.end == step + 1) {
-        vyre_build_report(builder, 605, "put a phase into it", "a repeat repeats nothing");
+        vyre_build_report(builder, 605, "put a phase inside it", "a repeat contains no phase");
     }
 }

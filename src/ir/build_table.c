@@ -185,7 +185,7 @@ uint32_t builder_name(vyre_builder *builder, const char *name) {
     size_t offset = builder->debug_strings.size;
     if (size > VYRE_LIMIT_NAME_BYTES || offset + size >= VYRE_LIMIT_STRING_BYTES) {
         vyre_build_report(builder, 701, "use shorter or fewer names",
-                          "the name `%.40s%s` is too much", name, size > 40 ? "..." : "");
+                          "the name `%.40s%s` does not fit", name, size > 40 ? "..." : "");
         return 0;
     }
     vyre_strbuf_add(&builder->debug_strings, name, size + 1);
@@ -279,8 +279,7 @@ static uint32_t add_arg(vyre_builder *builder, const char *name, vyre_type type,
     }
     if (vyre_word_is_reserved((vyre_str){name, size})) {
         return builder_none(builder, 203, "choose another name",
-                            "`%s` is a word of the language and cannot be the name of an argument",
-                            name);
+                            "`%s` is a keyword and cannot be the name of an argument", name);
     }
     for (size_t i = 0; i < builder->args.count; i++) {
         if (!strcmp(builder->strings.data + builder->args.items[i].name, name)) {
@@ -338,15 +337,18 @@ uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyre_access 
     }
     if (type == VYRE_TYPE_BOOL) {
         return builder_none(builder, 306, "use u8 and compare with 0",
-                            "buffer `%s` has elements of bool, whose bytes a host cannot promise",
+                            "buffer `%s` has elements of bool, and a host may pass bytes other "
+                            "than 0 and 1",
                             shown);
     }
     if (size != VYRE_NONE && !builder_use_size(builder, shown, size)) {
         return VYRE_NONE;
     }
     if (access == VYRE_ACCESS_OUT && size == VYRE_NONE) {
-        return builder_none(builder, 604, "state it, as in out buffer<u32>[256] or [len(x)]",
-                            "out buffer `%s` does not say how large it is", shown);
+        return builder_none(builder, 604,
+                            "declare its length, as in out buffer<u32>[256] or "
+                            "[len(x)]",
+                            "out buffer `%s` has no declared length", shown);
     }
     vyre_resource row = {.kind = VYRE_RESOURCE_BUFFER,
                          .type = (uint8_t)type,
@@ -380,7 +382,7 @@ static uint32_t add_array(vyre_builder *builder, vyre_resource_kind kind, const 
     const char *shown = shown_name(name, "array", builder->resources.count, &label);
     if (!builder->in_phase) {
         return builder_none(builder, 108, "declare it inside the phase that uses it",
-                            "%s array `%s` stands outside of a phase", what, shown);
+                            "%s array `%s` is declared outside a phase", what, shown);
     }
     uint64_t limit =
         kind == VYRE_RESOURCE_SHARED ? VYRE_LIMIT_SHARED_BYTES : VYRE_LIMIT_PRIVATE_BYTES;
@@ -390,7 +392,7 @@ static uint32_t add_array(vyre_builder *builder, vyre_resource_kind kind, const 
     }
     if ((uint64_t)length * vyre_type_bytes(type) > limit) {
         return builder_none(builder, 701, "make it smaller or use a scratch buffer",
-                            "%s array `%s` takes %llu bytes, more than the %llu there can be", what,
+                            "%s array `%s` takes %llu bytes, and at most %llu are allowed", what,
                             shown, (unsigned long long)length * vyre_type_bytes(type),
                             (unsigned long long)limit);
     }
@@ -398,9 +400,7 @@ static uint32_t add_array(vyre_builder *builder, vyre_resource_kind kind, const 
     if (kind == VYRE_RESOURCE_SHARED && !builder->phases.items[phase].workgroup[0]) {
         return builder_none(
             builder, 603, "add a clause such as `workgroup 256` to the phase",
-            "shared array `%s` belongs to a workgroup, and the phase has no workgroup "
-            "clause",
-            shown);
+            "shared array `%s` needs a workgroup, and the phase has no workgroup clause", shown);
     }
     vyre_resource row = {.kind = (uint8_t)kind,
                          .type = (uint8_t)type,
@@ -436,10 +436,9 @@ bool builder_use_size(vyre_builder *builder, const char *what, uint32_t size) {
         return false;
     }
     if (size >= builder->sizes.count || builder->sizes.items[size].used) {
-        return builder_refuse(builder, 604, "make a new size for each use",
-                              "the size of `%s` is %s", what,
-                              size >= builder->sizes.count ? "not one of this builder"
-                                                           : "used somewhere else already");
+        return builder_refuse(
+            builder, 604, "make a new size for each use", "the size of `%s` is %s", what,
+            size >= builder->sizes.count ? "from another builder" : "already used elsewhere");
     }
     builder->sizes.items[size].used = true;
     return true;
@@ -570,13 +569,13 @@ void vyre_build_require(vyre_builder *builder, uint32_t left, uint32_t right) {
     case SIZES_ARE_EQUAL: return;
     case SIZES_DIFFER:
         vyre_build_report(builder, 604, "require sizes that can be equal",
-                          "the sizes are %llu and %llu, and have to be equal",
+                          "the sizes are %llu and %llu, and must be equal",
                           (unsigned long long)numbers[0], (unsigned long long)numbers[1]);
         return;
     case SIZES_MAY_BE_EQUAL: break;
     }
     if (builder->requirements.count >= VYRE_LIMIT_REQUIREMENTS) {
-        vyre_build_report(builder, 701, "require less", "a program requires more than %d sizes",
+        vyre_build_report(builder, 701, "require less", "a program has more than %d requirements",
                           VYRE_LIMIT_REQUIREMENTS);
     } else {
         (void)builder_add(builder, requirements,

@@ -11,8 +11,7 @@ bool builder_ready(vyre_builder *builder, const char *what) {
         return true;
     }
     if (!builder->no_memory) {
-        vyre_build_report(builder, 108, "open a phase first", "`%s` stands outside of a phase",
-                          what);
+        vyre_build_report(builder, 108, "open a phase first", "`%s` is outside a phase", what);
     }
     return false;
 }
@@ -21,8 +20,8 @@ void builder_absent(vyre_builder *builder, const char *what, const char *kind) {
     /* What leaves a block that nothing leaves is absent, too; all after it is never reached. */
     bool is_dead = builder->blocks.count && !vyre_build_reachable(builder);
     if (!vyre_diagnostics_errors(builder->diagnostics) && !builder->no_memory && !is_dead) {
-        vyre_build_report(builder, 309, "pass one that was made earlier", "`%s` is given no %s",
-                          what, kind);
+        vyre_build_report(builder, 309, "pass one that was made earlier", "`%s` has no %s", what,
+                          kind);
     }
 }
 
@@ -197,7 +196,7 @@ static const vyre_phase *open_phase(const vyre_builder *builder) {
 static bool check_workgroups(vyre_builder *builder, const char *name) {
     return open_phase(builder)->workgroup[0] ||
            builder_refuse(builder, 603, "add a clause such as `workgroup 256` to the phase",
-                          "`%s` has no meaning without a workgroup clause", name);
+                          "`%s` needs a workgroup clause", name);
 }
 
 static uint32_t emit_plain(vyre_builder *builder, vyre_op op, vyre_type type, uint32_t a) {
@@ -211,7 +210,7 @@ uint32_t vyre_build_position(vyre_builder *builder, vyre_op op, uint32_t dimensi
         return VYRE_NONE;
     }
     if (!vyre_op_is_position(op)) {
-        return builder_none(builder, 206, "use GID, LID, WID, NUM_WORKGROUPS or the like",
+        return builder_none(builder, 206, "use a position such as GID, LID, WID or NUM_WORKGROUPS",
                             "%d is not a position", (int)op);
     }
     const vyre_phase *phase = open_phase(builder);
@@ -236,7 +235,7 @@ uint32_t vyre_build_param(vyre_builder *builder, uint32_t scalar) {
         return VYRE_NONE;
     }
     if (scalar >= builder->args.count || builder->args.items[scalar].resource != VYRE_NONE) {
-        return builder_none(builder, 309, "pass what vyre_build_scalar gave",
+        return builder_none(builder, 309, "pass a value that vyre_build_scalar returned",
                             "operand 1 of `param` is not a scalar argument");
     }
     return emit_plain(builder, VYRE_OP_PARAM, (vyre_type)builder->args.items[scalar].type, scalar);
@@ -272,7 +271,7 @@ uint32_t vyre_build_len(vyre_builder *builder, uint32_t resource) {
 static bool check_spare(vyre_builder *builder, const char *name, uint32_t operand, uint32_t value) {
     return value == VYRE_NONE ||
            builder_refuse(builder, 303, "pass VYRE_NONE in its place",
-                          "`%s` takes no operand %u, and one is given", name, operand);
+                          "`%s` takes no operand %u, but one is passed", name, operand);
 }
 
 static uint32_t build_rule(vyre_builder *builder, vyre_op op, uint32_t aux, vyre_type wanted,
@@ -281,8 +280,8 @@ static uint32_t build_rule(vyre_builder *builder, vyre_op op, uint32_t aux, vyre
     uint32_t count = vyre_rule_arity(op);
     const char *name = info->name ? info->name : "?";
     if (!count || info->rule == VYRE_RULE_OWN || info->rule == VYRE_RULE_NONE) {
-        return builder_none(builder, 206, "use the call made for it",
-                            "`%s` is not an operation on values alone", name);
+        return builder_none(builder, 206, "use the builder function for this operation",
+                            "`%s` is not an operation on values", name);
     }
     if (!builder_ready(builder, name)) {
         return VYRE_NONE;
@@ -319,9 +318,8 @@ static uint32_t build_rule(vyre_builder *builder, vyre_op op, uint32_t aux, vyre
 uint32_t vyre_build_op(vyre_builder *builder, vyre_op op, uint32_t a, uint32_t b, uint32_t c) {
     uint8_t rule = vyre_lookup_op(op)->rule;
     if (rule == VYRE_RULE_CONVERT || rule == VYRE_RULE_BITCAST || rule == VYRE_RULE_COMBINE) {
-        return builder_none(builder, 206, "use the call made for it",
-                            "`%s` needs to be told more than its operands",
-                            vyre_lookup_op(op)->name);
+        return builder_none(builder, 206, "use the builder function for this operation",
+                            "`%s` needs more than operands", vyre_lookup_op(op)->name);
     }
     return build_rule(builder, op, 0, VYRE_TYPE_VOID, (uint32_t[]){a, b, c}, 3);
 }
@@ -415,7 +413,7 @@ static bool check_access(vyre_builder *builder, vyre_op op, uint32_t resource, u
     if (info->effects & VYRE_EFFECT_WRITE && row->kind == VYRE_RESOURCE_BUFFER &&
         row->access == VYRE_ACCESS_IN) {
         return builder_refuse(builder, 401, "declare it `inout buffer` or `out buffer`",
-                              "buffer `%s` is only read, and `%s` writes it",
+                              "buffer `%s` is read-only, and `%s` writes it",
                               array_name(builder, resource), info->name);
     }
     return true;
@@ -460,8 +458,8 @@ uint32_t vyre_build_uniform_load(vyre_builder *builder, uint32_t resource, uint3
         return VYRE_NONE;
     }
     if (builder->resources.items[resource].row.kind == VYRE_RESOURCE_PRIVATE) {
-        return builder_none(builder, 402, "read it plainly, or use a shared array",
-                            "`%s` is private, so there is nothing uniform about it",
+        return builder_none(builder, 402, "use an ordinary load, or a shared array",
+                            "`%s` is private, so its elements are not uniform",
                             array_name(builder, resource));
     }
     return check_workgroups(builder, "uniform_load")
@@ -482,7 +480,7 @@ void vyre_build_clear(vyre_builder *builder, uint32_t resource) {
     }
     if (builder->resources.items[resource].row.kind != VYRE_RESOURCE_PRIVATE) {
         vyre_build_report(builder, 402, "write zeros in a loop",
-                          "`%s` is not a private array, which alone can be cleared at once",
+                          "`%s` is not a private array, and only private arrays can be cleared",
                           array_name(builder, resource));
         return;
     }
@@ -495,13 +493,13 @@ static bool check_atomic(vyre_builder *builder, vyre_op op, uint32_t resource,
     const vyre_resource *row = &builder->resources.items[resource].row;
     if (row->kind == VYRE_RESOURCE_PRIVATE ||
         (row->kind == VYRE_RESOURCE_BUFFER && row->access == VYRE_ACCESS_IN)) {
-        return builder_refuse(builder, 402, "access it plainly", "`%s` is %s, which needs no `%s`",
-                              array_name(builder, resource),
+        return builder_refuse(builder, 402, "use an ordinary load or store",
+                              "`%s` is %s, which needs no `%s`", array_name(builder, resource),
                               row->kind == VYRE_RESOURCE_PRIVATE ? "private" : "only read", name);
     }
     if (!vyre_rule_atomic_type((vyre_type)row->type)) {
         return builder_refuse(builder, 404, "use elements of i32, u32, i64 or u64",
-                              "`%s` works on i32, u32, i64 and u64, the elements of `%s` are %s",
+                              "`%s` takes i32, u32, i64 and u64, and the elements of `%s` are %s",
                               name, array_name(builder, resource),
                               vyre_type_name((vyre_type)row->type));
     }
@@ -523,7 +521,7 @@ static bool check_atomic(vyre_builder *builder, vyre_op op, uint32_t resource,
     }
     if (scope == VYRE_SCOPE_WORKGROUP && !open_phase(builder)->workgroup[0]) {
         return builder_refuse(builder, 603, "use `device`, or add a workgroup clause to the phase",
-                              "the scope `workgroup` has no meaning without a workgroup clause");
+                              "the scope `workgroup` needs a workgroup clause");
     }
     return true;
 }

@@ -74,7 +74,8 @@ static void judge_phase(const vyre_ir *ir, const vyre_phase *phase, const uint8_
         }
         uint16_t kind = update_kind(vyre_inst_op(inst));
         if (kind == VYRE_OP_ATOMIC_CAS) {
-            explain(ir, text, i, "succeeds or fails by what other invocations did before");
+            explain(ir, text, i,
+                    "succeeds or fails depending on what other invocations did before");
             break;
         }
         if (needed[i] && kind != LOADED) {
@@ -91,10 +92,10 @@ static void judge_phase(const vyre_ir *ir, const vyre_phase *phase, const uint8_
         }
         if (found->kind != kind) {
             explain(ir, text, i,
-                    "meets another kind of atomic on the same array in the same phase");
+                    "is mixed with another kind of atomic on the same array in the same phase");
         } else if (kind == VYRE_OP_ATOMIC_STORE &&
                    (vyre_operand_is_value(value) || found->constant != value)) {
-            explain(ir, text, i, "leaves the value of whichever invocation comes last");
+            explain(ir, text, i, "leaves the value of whichever invocation runs last");
         }
     }
 }

@@ -190,7 +190,7 @@ static void add_text(vyre_diagnostics *list, const vyre_diagnostic *at, uint32_t
     if (is_error && list->errors == VYRE_LIMIT_DIAGNOSTICS) {
         item.code = 702;
         message = "there are too many errors to list them all";
-        fix = "correct the errors listed and check again";
+        fix = "correct the listed errors and check again";
     }
     item.message = keep(list, message);
     item.fix = keep(list, fix);

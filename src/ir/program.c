@@ -53,8 +53,9 @@ static vyre_status judge(vyre_program *program, const vyre_ir *ir, vyre_diagnost
     }
     if (ir->flags & VYRE_PROGRAM_DETERMINISTIC && program->determinism == VYRE_DETERMINISTIC) {
         vyre_diagnostics_add(
-            diagnostics, &(vyre_diagnostic){.inst = VYRE_NONE}, 805, "leave `deterministic` out",
-            "program `%s` claims to be deterministic, which can be proven", ir->strings);
+            diagnostics, &(vyre_diagnostic){.inst = VYRE_NONE}, 805, "remove `deterministic`",
+            "program `%s` claims to be deterministic, and vyre can prove it without the claim",
+            ir->strings);
         return vyre_diagnostics_status(diagnostics, NULL);
     }
     return VYRE_OK;

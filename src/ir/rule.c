@@ -198,7 +198,7 @@ bool vyre_rule_check_matrix(const vyre_type *types, uint32_t subgroup, vyre_rule
         error->code = 602;
         error->operand = 0;
         snprintf(error->message, sizeof error->message,
-                 "`%s` needs subgroups of %d lanes, those of the phase have %u",
+                 "`%s` needs subgroups of %d lanes, and those of the phase have %u",
                  vyre_op_written(VYRE_OP_MATRIX_MAD, 0), VYRE_MATRIX_LANES, subgroup);
         snprintf(error->fix, sizeof error->fix, "write `subgroup %d`", VYRE_MATRIX_LANES);
         return false;

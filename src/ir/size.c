@@ -90,10 +90,9 @@ static vyre_status refuse(const vyre_program *program, uint32_t part, const char
     vyre_strbuf text = {0};
     vyre_size_print(&text, &program->ir, part);
     vyre_status status = vyre_status_make(
-        VYRE_STATUS_INVALID_ARGUMENT, "pass buffers and arguments for which it can be computed",
-        "program `%s`: the size %s %s, its operands being %llu and %llu",
-        vyre_program_name(program), vyre_strbuf_string(&text), problem, (unsigned long long)left,
-        (unsigned long long)right);
+        VYRE_STATUS_INVALID_ARGUMENT, "pass buffers and arguments that give a valid size",
+        "program `%s`: the size %s %s, with operands %llu and %llu", vyre_program_name(program),
+        vyre_strbuf_string(&text), problem, (unsigned long long)left, (unsigned long long)right);
     vyre_strbuf_free(&text);
     return status;
 }

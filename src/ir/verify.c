@@ -57,8 +57,8 @@ bool verify_item_error(verifier *v, vyre_section_id section, uint32_t item, uint
     return false;
 }
 
-static const char table_fix[] = "make the program again with the builder or from text, which order "
-                                "every table the one right way";
+static const char table_fix[] = "rebuild the program with the builder or from text, which give "
+                                "every table its canonical order";
 
 /* What an item of each section is called. */
 static const char *const nouns[VYRE_SECTION_COUNT] = {"argument",
@@ -108,7 +108,7 @@ static bool check_limits(verifier *v) {
         uint32_t count = vyre_section_count(v->ir, id), limit = vyre_section_limit(id);
         if (count > limit) {
             return verify_item_error(v, id, limit, 701, "split the program, or inline less",
-                                     "the program has %u %ss, more than the %u there can be", count,
+                                     "the program has %u %ss, and at most %u are allowed", count,
                                      nouns[id], limit);
         }
     }
@@ -260,7 +260,7 @@ vyre_status vyre_verify(const vyre_ir *ir, vyre_diagnostics *diagnostics, vyre_f
     bool has_names = check_limits(&v) && check_debug(&v);
     if (has_names && ir->flags & ~(uint32_t)VYRE_PROGRAM_DETERMINISTIC) {
         verify_item_error(&v, VYRE_SECTION_COUNT, 0, 703, table_fix,
-                          "the flags 0x%x of the program are not known", ir->flags);
+                          "the program has unknown flags 0x%x", ir->flags);
     } else if (has_names && verify_tables(&v)) {
         check_code(&v);
     }

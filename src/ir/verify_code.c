@@ -1,4 +1,3 @@
-
 #include "base/alloc.h"
 #include "ir/cases.h"
 #include "ir/lookup.h"
@@ -32,7 +31,7 @@ typedef struct sweep {
 } sweep;
 
 static const char structure_fix[] =
-    "make the program again with the builder or from text, which get the structure right";
+    "rebuild the program with the builder or from text, which give it a valid structure";
 
 static bool malformed(sweep *s, const char *what) {
     const char *name = vyre_lookup_op(s->ir->insts[s->at].op)->name;
@@ -44,8 +43,8 @@ static bool malformed(sweep *s, const char *what) {
 
 static bool unknown_value(sweep *s, uint32_t operand) {
     return verify_error(s->v, s->at, 309,
-                        "use a value inside the block that defines it; values leave blocks by "
-                        "yield, break, continue and return",
+                        "use a value inside the block that defines it; pass it out with yield, "
+                        "break, continue or return",
                         "`%s` uses value %u, which does not exist at instruction %u",
                         vyre_lookup_op(s->ir->insts[s->at].op)->name, operand, s->at);
 }
@@ -78,7 +77,7 @@ static bool check_list(sweep *s, uint32_t at, uint32_t count, uint32_t limit) {
     }
     if (count > limit) {
         return verify_error(s->v, s->at, 701, "carry fewer values",
-                            "instruction %u carries %u values, at most %u are possible", s->at,
+                            "instruction %u carries %u values, and at most %u are allowed", s->at,
                             count, limit);
     }
     s->v->next_operand += count;
@@ -114,7 +113,7 @@ static bool check_spare_words(sweep *s, const vyre_inst *inst, const vyre_op_inf
 static bool check_workgroup(sweep *s, const char *name) {
     return s->phase->workgroup[0] ||
            verify_error(s->v, s->at, 603, "add a clause such as `workgroup 256` to the phase",
-                        "`%s` has no meaning without a workgroup clause", name);
+                        "`%s` needs a workgroup clause", name);
 }
 
 /* Whether the phase stands inside the repeat that is step `repeat`. */
@@ -187,8 +186,8 @@ static void warn_out_of_bounds(sweep *s, const vyre_resource *row, uint32_t reso
     bool negative =
         vyre_lookup_class((vyre_type)value->type) == VYRE_CLASS_SIGNED && value->bits >> (bits - 1);
     if (negative || value->bits >= length) {
-        verify_warning(s->v, s->at, 803, "use an index from 0 to the length less 1",
-                       "the index %s%llu is outside of `%s`, which has %llu elements",
+        verify_warning(s->v, s->at, 803, "use an index from 0 to the length minus 1",
+                       "the index %s%llu is out of bounds of `%s`, which has %llu elements",
                        negative ? "-" : "",
                        (unsigned long long)(negative ? ((uint64_t)1 << (bits - 1)) * 2 - value->bits
                                                      : value->bits),
@@ -210,13 +209,13 @@ static bool check_atomic(sweep *s, const vyre_inst *inst, const vyre_op_info *in
     uint32_t ordering = inst->aux & 7, scope = inst->aux >> 3;
     bool is_shared = row->kind == VYRE_RESOURCE_SHARED;
     if (row->kind == VYRE_RESOURCE_PRIVATE || row->access == VYRE_ACCESS_IN) {
-        return verify_error(s->v, s->at, 402, "access it plainly",
-                            "`%s` is private or only read, which needs no `%s`",
+        return verify_error(s->v, s->at, 402, "use an ordinary load or store",
+                            "`%s` is private or read-only, so `%s` does not apply to it",
                             verify_resource_name(s->v, inst->a), info->name);
     }
     if (!vyre_rule_atomic_type((vyre_type)row->type)) {
         return verify_error(s->v, s->at, 404, "use elements of i32, u32, i64 or u64",
-                            "`%s` works on i32, u32, i64 and u64, the elements are %s", info->name,
+                            "`%s` takes i32, u32, i64 and u64, and the elements are %s", info->name,
                             vyre_type_name((vyre_type)row->type));
     }
     if (!vyre_rule_ordering_allowed((vyre_op)inst->op, ordering)) {
@@ -239,7 +238,7 @@ static bool check_memory(sweep *s, const vyre_inst *inst, const vyre_op_info *in
     }
     if (info->effects & VYRE_EFFECT_WRITE && row->access == VYRE_ACCESS_IN) {
         return verify_error(s->v, s->at, 401, "declare it `inout buffer` or `out buffer`",
-                            "buffer `%s` is only read, and `%s` writes it",
+                            "buffer `%s` is read-only, and `%s` writes it",
                             verify_resource_name(s->v, inst->a), info->name);
     }
     bool is_private = row->kind == VYRE_RESOURCE_PRIVATE;
@@ -413,7 +412,7 @@ static bool check_loop(sweep *s, const vyre_inst *inst) {
             range = i ? range : type;
             if (type != range || !(vyre_lookup_class(type) & VYRE_CLASS_INTEGER)) {
                 return verify_error(s->v, s->at, 301, "use one integer type for the range",
-                                    "the range of `for` has a number of type %s",
+                                    "the range of `for` has a bound of type %s",
                                     vyre_type_name(type));
             }
         }
@@ -448,7 +447,7 @@ static bool check_pick(sweep *s, const vyre_inst *inst) {
                  (!inst->b || (before->op == VYRE_OP_RESULT && before->a == inst->a));
     }
     return expect(s, placed && inst->type > VYRE_TYPE_VOID && inst->type < VYRE_TYPE_COUNT,
-                  "does not stand behind its owner");
+                  "does not follow its owner");
 }
 
 /* Values that leave for `target` match its results, or its args when the loop goes on. */
@@ -468,8 +467,8 @@ static bool check_end_values(sweep *s, const vyre_inst *inst, frame *target) {
         }
     }
     if (inst->b != wanted) {
-        return verify_error(s->v, s->at, 506, "give as many values as are taken",
-                            "`%s` gives %u values, %u are expected", vyre_lookup_op(inst->op)->name,
+        return verify_error(s->v, s->at, 506, "give as many values as the block expects",
+                            "`%s` gives %u values, expected %u", vyre_lookup_op(inst->op)->name,
                             inst->b, wanted);
     }
     for (uint32_t i = 0; i < wanted; i++) {
@@ -503,7 +502,7 @@ static bool check_end(sweep *s, const vyre_inst *inst) {
     } else if (inst->op == VYRE_OP_RETURN) {
         target = &s->frames[top->call == VYRE_NONE ? 0 : top->call];
     }
-    return expect(s, target, "stands where it has nothing to leave") &&
+    return expect(s, target, "is where there is no block to leave") &&
            check_end_values(s, inst, target);
 }
 
@@ -511,11 +510,11 @@ static bool check_inst(sweep *s) {
     const vyre_inst *inst = &s->ir->insts[s->at];
     const vyre_op_info *info = vyre_lookup_op(inst->op);
     if (!info->name || !check_spare_words(s, inst, info)) {
-        return info->name ? false : malformed(s, "is no operation");
+        return info->name ? false : malformed(s, "is not an operation");
     }
     bool last = s->at + 1 == s->frames[s->depth - 1].end;
     bool ends = info->effects & VYRE_EFFECT_END;
-    if (!expect(s, ends == last, last ? "does not end its block" : "ends inside of its block") ||
+    if (!expect(s, ends == last, last ? "does not end its block" : "ends inside its block") ||
         !expect(s, !s->must_be_unreachable || inst->op == VYRE_OP_UNREACHABLE,
                 "follows an instruction that never completes") ||
         !expect(s, info->rule != VYRE_RULE_NONE || inst->type == VYRE_TYPE_VOID, "has a type")) {
@@ -605,7 +604,8 @@ bool verify_code(verifier *v, uint32_t phase, uint32_t step, phase_facts *facts)
     vyre_free(many);
     if (valid && facts->uses_subgroup != (s.phase->subgroup != 0)) {
         return verify_error(v, s.phase->first, 703, structure_fix,
-                            "phase %u states a subgroup width without use, or the other way round",
+                            "phase %u declares a subgroup width and does not use it, or uses one "
+                            "without declaring it",
                             phase);
     }
     return valid;

@@ -78,16 +78,17 @@ static bool check_sync(verifier *v, const vyre_uniformity_map *map, vyre_sync sy
                           "the subgroup, as with subgroup_any(...)"
                         : "move it out of that branch or loop, or make the condition the same for "
                           "all of them, as with uniform_load(...)",
-            "`%s` must be reached by the whole %s together, and who gets there depends on %s", name,
-            group_names[needed], cause);
+            "`%s` must be reached by the whole %s together, but whether an invocation gets there "
+            "depends on %s",
+            name, group_names[needed], cause);
     }
     describe_cause(v, map, operand - map->first, cause, sizeof cause);
-    return verify_error(
-        v, sync.inst, 503,
-        is_subgroup ? "use subgroup_shuffle, which takes a lane of its own in each invocation"
-                    : "use an index that does not depend on it",
-        "operand 2 of `%s` must be the same for the whole %s, and it depends on %s", name,
-        group_names[needed], cause);
+    return verify_error(v, sync.inst, 503,
+                        is_subgroup
+                            ? "use subgroup_shuffle, where each invocation chooses its own lane"
+                            : "use an index that does not depend on it",
+                        "operand 2 of `%s` must be the same for the whole %s, but it depends on %s",
+                        name, group_names[needed], cause);
 }
 
 static bool check_syncs(verifier *v, uint32_t phase, bool explain) {
@@ -166,7 +167,7 @@ static void visit_access(shared_walk *w, uint32_t at, const vyre_inst *inst, uin
         verify_error(w->v, at, 405,
                      "write it again after the grid barrier, or keep the values in a scratch "
                      "buffer",
-                     "`%s` reads shared array `%s`, which a grid barrier has emptied since it was "
+                     "`%s` reads shared array `%s`, which a grid barrier zeroed after it was "
                      "written",
                      vyre_lookup_op(inst->op)->name, verify_resource_name(w->v, inst->a));
     }

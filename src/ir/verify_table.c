@@ -6,7 +6,7 @@
 #include "ir/verify.h"
 #include "ir/word.h"
 
-static const char order_fix[] = "make the program again with the builder or from text";
+static const char order_fix[] = "rebuild the program with the builder or from text";
 
 static bool bad_name(verifier *v, uint32_t at, uint32_t number, uint32_t code, const char *what) {
     const char *fix = code == 203   ? "choose another name"
@@ -50,10 +50,10 @@ static bool check_strings(verifier *v) {
         }
         if (wrong < end) {
             return bad_name(v, (uint32_t)(wrong - ir->strings), i, 204,
-                            "has a character that names cannot have");
+                            "has a character that is not allowed in names");
         }
         if (vyre_word_is_reserved((vyre_str){rest, (size_t)(end - rest)})) {
-            return bad_name(v, next, i, 203, "is a word of the language");
+            return bad_name(v, next, i, 203, "is a keyword");
         }
         next += (uint32_t)(end - rest) + 1;
     }
@@ -284,7 +284,7 @@ static bool check_phase(verifier *v, uint32_t index, uint32_t *next_size, uint32
             (i >= phase->dimensions && size > 1)) {
             return verify_item_error(v, VYRE_SECTION_PHASES, index, 602,
                                      "give each dimension of the domain 1 to 1024 invocations",
-                                     "a workgroup of %u x %u x %u is not possible here",
+                                     "a workgroup of %u x %u x %u is not valid here",
                                      phase->workgroup[0], phase->workgroup[1], phase->workgroup[2]);
         }
         total *= size;
@@ -295,9 +295,9 @@ static bool check_phase(verifier *v, uint32_t index, uint32_t *next_size, uint32
          (!total || total % width || (width != 8 && width != 16 && width != 32 && width != 64)))) {
         return verify_item_error(
             v, VYRE_SECTION_PHASES, index, 602,
-            "choose at most 1024 invocations, a multiple of the subgroup's width, "
-            "which is 8, 16, 32 or 64",
-            "a workgroup of %llu invocations in subgroups of %u is not possible",
+            "use at most 1024 invocations, a multiple of the subgroup width, which is 8, 16, 32 or "
+            "64",
+            "a workgroup of %llu invocations in subgroups of %u is not valid",
             (unsigned long long)total, width);
     }
     uint64_t shared_bytes = 0, private_bytes = 0, shared_arrays = 0;
@@ -320,8 +320,8 @@ static bool check_phase(verifier *v, uint32_t index, uint32_t *next_size, uint32
         shared_arrays > VYRE_LIMIT_SHARED_ARRAYS) {
         return verify_item_error(
             v, VYRE_SECTION_PHASES, index, 701, "use fewer or smaller arrays, or scratch buffers",
-            "phase %u has %llu shared arrays of %llu bytes and %llu bytes of "
-            "private arrays, the limits are %d, %d and %d",
+            "phase %u has %llu shared arrays of %llu bytes and %llu bytes of private arrays; the "
+            "limits are %d, %d and %d",
             index, (unsigned long long)shared_arrays, (unsigned long long)shared_bytes,
             (unsigned long long)private_bytes, VYRE_LIMIT_SHARED_ARRAYS, VYRE_LIMIT_SHARED_BYTES,
             VYRE_LIMIT_PRIVATE_BYTES);
@@ -375,11 +375,10 @@ static bool check_steps(verifier *v, uint32_t *next_size) {
         }
         if (step->kind > VYRE_STEP_REPEAT_WHILE || step->end <= i + 1 || step->end > limit) {
             return verify_not_canonical(v, VYRE_SECTION_STEPS, i,
-                                        "repeats nothing, or beyond its surroundings");
+                                        "contains no phase, or extends past the repeat around it");
         }
         if (depth == VYRE_LIMIT_REPEATS) {
-            return verify_item_error(v, VYRE_SECTION_STEPS, i, 701,
-                                     "repeat more phases in fewer repeats",
+            return verify_item_error(v, VYRE_SECTION_STEPS, i, 701, "nest fewer repeats",
                                      "more than %d repeats are nested", VYRE_LIMIT_REPEATS);
         }
         if (!check_repeat(v, i, next_size)) {
@@ -445,7 +444,7 @@ static bool check_consts(verifier *v) {
             break;
         }
         if (is_repeated(v, &seen, i)) {
-            valid = verify_not_canonical(v, VYRE_SECTION_CONSTS, i, "stands there twice");
+            valid = verify_not_canonical(v, VYRE_SECTION_CONSTS, i, "is listed twice");
         }
     }
     vyre_map_free(&seen);

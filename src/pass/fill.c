@@ -450,7 +450,7 @@ vyre_status vyre_fill_print(const vyre_program *program, const char *prefix, vyr
         } else {
             vyre_strbuf_printf(out, "phase %u", phases[i]);
         }
-        vyre_strbuf_puts(out, " overwrites it all before anybody reads it\n");
+        vyre_strbuf_puts(out, " overwrites all of it before anything reads it\n");
     }
     vyre_free(phases);
     return status;

@@ -377,8 +377,8 @@ vyre_status vyre_fold(const vyre_program *program, vyre_program **out_program) {
     }
     /* Constants are computed as the host rounds, which must be as programs do. */
     if (fegetenv(&callers) || fesetenv(FE_DFL_ENV)) {
-        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "compile it in another thread",
-                                "the floating-point environment of the thread cannot be set");
+        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "compile it on another thread",
+                                "cannot set the floating-point environment of this thread");
     }
     vyre_status status = vyre_rebuild_init(&rebuild, program);
     if (status) {

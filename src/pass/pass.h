@@ -15,13 +15,13 @@
 /* X(NAME, name, function, about). vyre_math_expand gives NULL for a program that has no elementary
  * function, and can be run as it is. */
 #define VYRE_PASSES(X)                                                                             \
-    X(MATH, "math", vyre_math_expand, "elementary functions become the arithmetic behind them")    \
-    X(FOLD, "fold", vyre_fold, "constants are computed, identities make the rest simpler")         \
-    X(UNROLL, "unroll", vyre_unroll, "short loops of known ranges become straight code")           \
-    X(PROMOTE, "promote", vyre_promote, "private arrays of constant indices become values")        \
-    X(CSE, "cse", vyre_cse, "what was computed before is taken from there")                        \
-    X(LICM, "licm", vyre_licm, "what no iteration of a loop changes is computed in front of it")   \
-    X(DCE, "dce", vyre_dce, "what nobody needs goes away")
+    X(MATH, "math", vyre_math_expand, "expand elementary functions to arithmetic")                 \
+    X(FOLD, "fold", vyre_fold, "fold constants and simplify by identities")                        \
+    X(UNROLL, "unroll", vyre_unroll, "unroll short loops of known range")                          \
+    X(PROMOTE, "promote", vyre_promote, "promote private arrays with constant indices to values")  \
+    X(CSE, "cse", vyre_cse, "reuse values that were computed before")                              \
+    X(LICM, "licm", vyre_licm, "hoist loop-invariant code")                                        \
+    X(DCE, "dce", vyre_dce, "remove dead code")
 
 #define VYRE_PASS_FUNCTION(id, name, function, about)                                              \
     VYRE_MUST_USE vyre_status function(const vyre_program *program, vyre_program **out_program);

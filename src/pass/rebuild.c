@@ -450,7 +450,7 @@ vyre_status vyre_rebuild_finish(vyre_rebuild *rebuild, vyre_program **out_progra
     if (rebuild->unknown != VYRE_NONE) {
         const char *name = vyre_lookup_op(rebuild->ir->insts[rebuild->unknown].op)->name;
         *out_program = NULL;
-        return vyre_internal_error("no pass copies the operation `%s`", name ? name : "?");
+        return vyre_internal_error("no pass can copy the operation `%s`", name ? name : "?");
     }
     return vyre_builder_finish(rebuild->to, NULL, out_program);
 }

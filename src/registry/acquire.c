@@ -13,8 +13,9 @@ static vyre_status check_promise(const vyre_registration *registration, const vy
     return !promised || !memcmp(promised, backend->slots->supported_ops(backend), sizeof *promised)
                ? VYRE_OK
                : vyre_status_make(VYRE_STATUS_BACKEND,
-                                  "let `supported_ops` of its table give the same set",
-                                  "backend `%s` has other operations than its registration says",
+                                  "make `supported_ops` of its table return the registered set",
+                                  "backend `%s` supports other operations than its registration "
+                                  "says",
                                   registration->id);
 }
 
@@ -23,8 +24,8 @@ vyre_status vyre_registration_acquire(const vyre_registration *registration, uin
     *out_device = NULL;
     if (!registration) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "pass a registration that vyre_registry_find has found",
-                                "there is no registration to acquire");
+                                "pass a registration that vyre_registry_find returned",
+                                "the registration is NULL");
     }
     vyre_backend made = {.host = vyre_host_services()};
     VYRE_TRY(registration->create(made.host, device, &made));
@@ -94,9 +95,10 @@ static vyre_status acquire_word(vyre_registry *registry, const char *id, uint32_
                                 vyre_device **out_device) {
     if (!strcmp(id, "auto")) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "ask for `preferred`, the most capable device, or name a device; "
-                                "runs of a program take `auto`",
-                                "`auto` chooses a device for a program, and none is known here");
+                                "name a device, or use `preferred` for the most capable one; "
+                                "`auto` works where a program is given",
+                                "`auto` chooses a device for a program, and this call has no "
+                                "program");
     }
     if (!strcmp(id, "preferred")) {
         const vyre_selection selection = {.device = device};
@@ -114,10 +116,10 @@ static vyre_status acquire(vyre_registry *registry, const char *name, bool takes
     if (!name || !parse_name(name, &id, &device)) {
         status = vyre_status_make(
             VYRE_STATUS_INVALID_ARGUMENT,
-            "write the id of a backend, or an id and the number of a device, as in cuda:1",
+            "write the ID of a backend, or an ID and the number of a device, as in cuda:1",
             "`%s` does not name a device", name ? name : "");
     } else if (id.failed) {
-        status = vyre_no_memory("to look for `%s`", name);
+        status = vyre_no_memory("to find `%s`", name);
     } else {
         status = takes_words ? acquire_word(registry, vyre_strbuf_string(&id), device, out_device)
                              : acquire_id(registry, vyre_strbuf_string(&id), device, out_device);

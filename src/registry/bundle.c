@@ -35,15 +35,15 @@ static bool rows_are_whole(const vyre_bundle *bundle) {
 /* Ids must be fit for names of devices and for lists of globs. */
 static vyre_status check_id(const char *id) {
     if (!id || !*id) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give every entry the backend's id",
-                                "an entry of the bundle has no id");
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "set the backend's ID in every entry",
+                                "an entry of the bundle has no ID");
     }
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_-";
     if (id[strspn(id, letters)] || !strcmp(id, "auto") || !strcmp(id, "preferred")) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "use the letters a-z, digits, '_' and '-', and neither of the "
-                                "words auto and preferred",
-                                "`%s` cannot be the id of a backend", id);
+                                "use the letters a-z, digits, '_' and '-', but not the words auto "
+                                "and preferred",
+                                "`%s` is not valid as the ID of a backend", id);
     }
     return VYRE_OK;
 }
@@ -51,7 +51,7 @@ static vyre_status check_id(const char *id) {
 vyre_status vyre_registry_check(const vyre_bundle *bundle) {
     if (!bundle) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "pass the bundle of a backend",
-                                "there is no bundle to add");
+                                "the bundle is NULL");
     }
     if (!VYRE_HAS(bundle, capability_count) || !vyre_abi_suits(bundle->abi, VYRE_ABI)) {
         return vyre_status_make(
@@ -63,7 +63,7 @@ vyre_status vyre_registry_check(const vyre_bundle *bundle) {
     }
     if (!rows_are_whole(bundle)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "start it with VYRE_BUNDLE_HEAD",
-                                "the bundle has rows of %u, %u and %u bytes, which are not whole",
+                                "the bundle has rows of %u, %u and %u bytes, which are too short",
                                 (unsigned)bundle->registration_size,
                                 (unsigned)bundle->precedence_size,
                                 (unsigned)bundle->capability_size);
@@ -72,8 +72,8 @@ vyre_status vyre_registry_check(const vyre_bundle *bundle) {
         (bundle->precedence_count && !bundle->precedences) ||
         (bundle->capability_count && !bundle->capabilities)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "set the pointers beside the counts of the bundle",
-                                "the bundle counts entries that it does not have");
+                                "set the pointers that belong to the counts of the bundle",
+                                "the bundle has a count above 0 with a NULL pointer");
     }
     vyre_status status = VYRE_OK;
     for (size_t i = 0; !status && i < bundle->registration_count; i++) {

@@ -85,7 +85,8 @@ static bool inspect_id(vyre_registry *registry, bundle_stream stream, const char
     size_t count = all_occurrences(registry, stream, id, &origins);
     if (count > 1) {
         vyre_strbuf_printf(&text,
-                           "backend `%s` %s %zu %s (%s); the %s one counts. Fix: keep one of them",
+                           "backend `%s` %s %zu %s (%s); vyre uses the %s one. Fix: keep one of "
+                           "them",
                            id, rows[stream].has, count, rows[stream].entries,
                            vyre_strbuf_string(&origins), rows[stream].winner);
         done = add(findings, rows[stream].duplicate, id, &text);
@@ -94,15 +95,15 @@ static bool inspect_id(vyre_registry *registry, bundle_stream stream, const char
     if (done && stream == REGISTRATIONS && !all_occurrences(registry, CAPABILITIES, id, NULL)) {
         vyre_strbuf_printf(
             &text,
-            "backend `%s` (%s) has no capability entry, so it counts as one that does "
-            "not dispatch. Fix: let its bundle have one",
+            "backend `%s` (%s) has no capability entry, so vyre assumes that it does not dispatch. "
+            "Fix: add one to its bundle",
             id, vyre_strbuf_string(&origins));
         done = add(findings, VYRE_REGISTRY_FINDING_NO_CAPABILITY, id, &text);
     } else if (done && stream != REGISTRATIONS &&
                !all_occurrences(registry, REGISTRATIONS, id, NULL)) {
         vyre_strbuf_printf(&text,
-                           "a %s entry (%s) names backend `%s`, which nobody registers. "
-                           "Fix: register it, or take the entry out",
+                           "a %s entry (%s) names backend `%s`, which is not registered. Fix: "
+                           "register it, or remove the entry",
                            stream == CAPABILITIES ? "capability" : "precedence",
                            vyre_strbuf_string(&origins), id);
         done = add(findings,
@@ -138,7 +139,7 @@ vyre_status vyre_registry_inspect(vyre_registry *registry, vyre_registry_finding
     }
     if (!done) {
         vyre_registry_findings_free(out_findings);
-        return vyre_no_memory("to list what is wrong with the registry");
+        return vyre_no_memory("to list the problems of the registry");
     }
     return VYRE_OK;
 }

@@ -207,14 +207,15 @@ static vyre_status load_folder(search *s, const char *path, const char *origin) 
         return record_refusal(
             s, true, path, "",
             vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "write an absolute path",
-                             "%s is relative, and the working directory is not searched", origin));
+                             "%s has a relative path, and vyre searches only absolute ones",
+                             origin));
     }
     DIR *folder = opendir(path);
     if (!folder && errno == ENOTDIR && stat(path, &about) == 0) {
         return record_refusal(s, true, path, "",
                               vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                               "name the folder that the manifest lies in",
-                                               "it is a file, and not a folder"));
+                                               "name the folder that holds the manifest",
+                                               "it is a file, not a folder"));
     }
     if (!folder && (errno == ENOENT || errno == ENOTDIR)) {
         return record(s, (vyre_plugin_record){.fate = VYRE_PLUGIN_ABSENT,
@@ -230,8 +231,8 @@ static vyre_status load_folder(search *s, const char *path, const char *origin) 
         }
         return record_refusal(s, true, path, "",
                               vyre_status_make(VYRE_STATUS_IO,
-                                               "see to it that this user may read it",
-                                               "cannot look into it: %s", strerror(error)));
+                                               "give this user permission to read it",
+                                               "cannot read the folder: %s", strerror(error)));
     }
     vyre_status status = VYRE_OK;
     if (!was_seen(s, &about)) {
@@ -301,9 +302,8 @@ static vyre_status load_installed(search *s) {
         return record_refusal(
             s, true, "vyre/backends.d", "",
             vyre_status_make(VYRE_STATUS_NOT_FOUND,
-                             "write absolute paths where libraries are looked for, as in "
-                             "LD_LIBRARY_PATH",
-                             "the installation cannot be found from where libvyre lies"));
+                             "use absolute paths in LD_LIBRARY_PATH and other library search paths",
+                             "cannot find the installation from the location of libvyre"));
     }
     size_t size = parent_size(path, strlen(path));
     if (s->self.is_program) {

@@ -32,7 +32,7 @@ static vyre_status check_rows(const vyre_bundle *bundle, const void *rows, size_
         }
         if (!has_id(bundle->registrations, bundle->registration_size, bundle->registration_count,
                     id)) {
-            return refuse("remove that row: a plugin speaks for its own backends alone", what, id,
+            return refuse("remove that row; a plugin may describe only its own backends", what, id,
                           ", which it does not register");
         }
     }
@@ -42,19 +42,18 @@ static vyre_status check_rows(const vyre_bundle *bundle, const void *rows, size_
 static vyre_status check_registrations(vyre_registry *registry, const vyre_bundle *bundle) {
     if (!bundle->registration_count) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "add a registration to the bundle",
-                                "the bundle brings no backend");
+                                "the bundle registers no backend");
     }
     for (size_t i = 0; i < bundle->registration_count; i++) {
         const char *id = vyre_bundle_registration(bundle, i)->id;
         if (has_id(bundle->registrations, bundle->registration_size, i, id)) {
-            return refuse("give each backend an id of its own", "the bundle registers", id,
-                          " twice");
+            return refuse("give each backend its own ID", "the bundle registers", id, " twice");
         }
         const char *origin = vyre_registry_origin(registry, id);
         if (origin) {
             return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                     "remove one of the two, or set enabled = false in its manifest",
-                                    "there is a backend `%s` already, from %s", id, origin);
+                                    "a backend `%s` is already registered, from %s", id, origin);
         }
     }
     return VYRE_OK;

@@ -12,7 +12,7 @@ typedef ElfW(Phdr) elf_segment;
 
 static vyre_status damaged(const char *library) {
     return vyre_status_make(VYRE_STATUS_MALFORMED, "build or install it again",
-                            "%s is cut off or damaged", library);
+                            "%s is truncated or damaged", library);
 }
 
 static bool read_at(int file, uint64_t offset, void *to, size_t size) {
@@ -61,9 +61,9 @@ static vyre_status check_elf(const vyre_plugin_self *self, const char *library, 
     }
     if (own &&
         (header.e_ident[EI_DATA] != own->e_ident[EI_DATA] || header.e_machine != own->e_machine)) {
-        return vyre_status_make(VYRE_STATUS_UNAVAILABLE, "build it on, or for, this machine",
-                                "%s is made for another architecture: ELF machine %u, this is %u",
-                                library, (unsigned)header.e_machine, (unsigned)own->e_machine);
+        return vyre_status_make(VYRE_STATUS_UNAVAILABLE, "build it for this machine's architecture",
+                                "%s is built for ELF machine %u, and this machine is %u", library,
+                                (unsigned)header.e_machine, (unsigned)own->e_machine);
     }
     return check_segments(library, file, &header);
 }
@@ -73,14 +73,13 @@ static vyre_status check_abi(const char *library, const vyre_bundle *bundle) {
     static const char upgrade[] = "upgrade vyre, or build it against the headers of this version";
     if (!bundle) {
         return vyre_status_make(VYRE_STATUS_UNSUPPORTED, upgrade,
-                                "%s has nothing for ABI %u.%u: it asks for a newer one, or for one "
-                                "that is no longer",
+                                "%s does not support ABI %u.%u; it needs a newer or an older one",
                                 library, VYRE_ABI_MAJOR, VYRE_ABI_MINOR);
     }
     uint32_t major = bundle->abi >> 16, minor = bundle->abi & 0xffff;
     if (major != VYRE_ABI_MAJOR) {
         return vyre_status_make(VYRE_STATUS_UNSUPPORTED, fix,
-                                "%s has ABI %u.%u, whose major number is not that of %u.%u",
+                                "%s has ABI %u.%u, whose major number differs from that of %u.%u",
                                 library, major, minor, VYRE_ABI_MAJOR, VYRE_ABI_MINOR);
     }
     if (!vyre_abi_suits(bundle->abi, VYRE_ABI)) {
@@ -91,8 +90,8 @@ static vyre_status check_abi(const char *library, const vyre_bundle *bundle) {
     if (!VYRE_HAS(bundle, capability_count)) {
         return vyre_status_make(
             VYRE_STATUS_MALFORMED, "start the bundle with VYRE_BUNDLE_HEAD, then build it again",
-            "the bundle of %s has %u bytes, and one of ABI %u.%u has %zu", library,
-            bundle->struct_size, VYRE_ABI_MAJOR, VYRE_ABI_MINOR, sizeof *bundle);
+            "the bundle of %s has %u bytes, and ABI %u.%u needs %zu", library, bundle->struct_size,
+            VYRE_ABI_MAJOR, VYRE_ABI_MINOR, sizeof *bundle);
     }
     return VYRE_OK;
 }
@@ -111,10 +110,10 @@ vyre_status vyre_plugin_open(const vyre_plugin_self *self, const char *library,
     void *opened = dlopen(real, RTLD_NOW | RTLD_LOCAL);
     if (!opened) {
         const char *reason = dlerror();
-        return vyre_status_make(
-            VYRE_STATUS_UNAVAILABLE,
-            "name a shared library; see with ldd what it lacks, and install that",
-            "%s cannot be loaded: %s", library, reason ? reason : "without a reason");
+        return vyre_status_make(VYRE_STATUS_UNAVAILABLE,
+                                "name a shared library; run ldd on it and install what is missing",
+                                "%s cannot be loaded: %s", library,
+                                reason ? reason : "without a reason");
     }
     void *symbol = dlsym(opened, VYRE_BACKEND_QUERY);
     vyre_backend_query_function query;

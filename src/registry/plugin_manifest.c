@@ -18,13 +18,13 @@ static vyre_status unknown_key(const vyre_toml_entry *entry) {
     vyre_near near;
     vyre_strbuf fix = {0};
     vyre_near_init(&near, entry->key);
-    vyre_strbuf_puts(&fix, "remove it, or write one of library and enabled");
+    vyre_strbuf_puts(&fix, "remove it, or use `library` or `enabled`");
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         vyre_near_add(&near, (vyre_str){known[i], strlen(known[i])});
     }
     vyre_near_print(&near, &fix, ", perhaps ");
     vyre_status status = vyre_status_make(VYRE_STATUS_MALFORMED, vyre_strbuf_string(&fix),
-                                          "a manifest has no key \"%s\"", entry->key.data);
+                                          "unknown key \"%s\"", entry->key.data);
     vyre_strbuf_free(&fix);
     return status;
 }
@@ -47,9 +47,10 @@ static vyre_status take_keys(const vyre_toml *document, const char *path, const 
     }
     manifest->enabled = !enabled || enabled->boolean;
     if (!library->string.size || strlen(library->string.data) != library->string.size) {
-        status = vyre_status_make(
-            VYRE_STATUS_MALFORMED, "write the library's path, absolute or relative to the manifest",
-            "the path of the library is %s", library->string.size ? "cut by a NUL" : "empty");
+        status = vyre_status_make(VYRE_STATUS_MALFORMED,
+                                  "write the library's path, absolute or relative to the manifest",
+                                  "the path of the library is %s",
+                                  library->string.size ? "interrupted by a NUL" : "empty");
         return vyre_toml_at(status, document, library);
     }
     if (*library->string.data != '/') {

@@ -137,10 +137,9 @@ vyre_status vyre_registry_admit(vyre_registry *registry, const vyre_bundle *bund
 }
 
 static vyre_status refuse_frozen(void) {
-    return vyre_status_make(
-        VYRE_STATUS_INVALID_ARGUMENT,
-        "add it before the first query or acquisition, or to a registry of its own",
-        "the registry is frozen: it was asked before this bundle was added");
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                            "add it before the first query or acquisition, or to another registry",
+                            "the registry is frozen: it was queried before this bundle was added");
 }
 
 vyre_status vyre_registry_add(vyre_registry *registry, const vyre_bundle *bundle) {
@@ -396,8 +395,9 @@ static vyre_status check_ready(vyre_registry *registry, table_kind kind) {
     return is_frozen(registry)
                ? check_table(registry, kind)
                : vyre_status_make(VYRE_STATUS_UNAVAILABLE,
-                                  "ask later than in the constructor or the query of a plugin",
-                                  "the registry was asked while it loads plugins");
+                                  "do not query the registry from a plugin's constructor or query "
+                                  "function",
+                                  "the registry was queried while it loads plugins");
 }
 
 static const vyre_registration *const *list_of(vyre_registry *registry, table_kind kind,

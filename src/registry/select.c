@@ -76,7 +76,7 @@ static void print_advantage(vyre_strbuf *text, const vyre_candidate *winner,
     }
     CRITERIA(PRINT)
 #undef PRINT
-    vyre_strbuf_puts(text, "all else being equal, its id is the smaller one");
+    vyre_strbuf_puts(text, "all else is equal, and its ID comes first");
 }
 
 bool vyre_is_oracle(const char *id) {
@@ -277,7 +277,7 @@ static void print_detail(vyre_strbuf *text, const selection_search *search) {
     if (!only_software) {
         print_fate(text, search, VYRE_FATE_SOFTWARE, "dropped as software devices: ");
     }
-    print_fate(text, search, VYRE_FATE_DENIED, "excluded by what the caller allows: ");
+    print_fate(text, search, VYRE_FATE_DENIED, "excluded by the caller's rules: ");
     print_fate(text, search, VYRE_FATE_NO_GPU, "not a GPU, which the caller requires: ");
     print_fate(text, search, VYRE_FATE_GRADE, "less exact than the caller requires: ");
 }
@@ -285,7 +285,7 @@ static void print_detail(vyre_strbuf *text, const selection_search *search) {
 static vyre_status no_memory(void) {
     return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY,
                             "reduce the linked backends, or request a backend by id",
-                            "no memory to say what preferred selection went by");
+                            "no memory to explain preferred selection");
 }
 
 static vyre_status none_usable(const selection_search *search) {
@@ -295,11 +295,11 @@ static vyre_status none_usable(const selection_search *search) {
                      "link a dispatch-capable GPU backend and repair the driver probe; the CPU "
                      "reference is explicit oracle infrastructure only");
     if (count_fate(search, VYRE_FATE_SOFTWARE)) {
-        vyre_strbuf_puts(&fix, "; name a software device to run on it");
+        vyre_strbuf_puts(&fix, "; to run on a software device, name it");
     }
     if (count_fate(search, VYRE_FATE_DENIED) + count_fate(search, VYRE_FATE_NO_GPU) +
         count_fate(search, VYRE_FATE_GRADE)) {
-        vyre_strbuf_puts(&fix, "; or ask for less");
+        vyre_strbuf_puts(&fix, "; or relax the requirements");
     }
     vyre_status status = detail.failed || fix.failed
                              ? no_memory()

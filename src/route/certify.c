@@ -56,7 +56,7 @@ static void exclude(vyre_route_trial *trial, const char *whose, const vyre_strbu
     trial->is_excluded = true;
     trial->cause = VYRE_EXCLUDED_BYTES;
     vyre_strbuf_cut(&trial->reason, 0);
-    vyre_strbuf_printf(&trial->reason, "its bytes are not those of `%s`: %s%s", whose,
+    vyre_strbuf_printf(&trial->reason, "its bytes differ from those of `%s`: %s%s", whose,
                        vyre_strbuf_string(where), end);
     trial->reason.failed = trial->reason.failed || where->failed;
 }
@@ -65,7 +65,7 @@ static void exclude(vyre_route_trial *trial, const char *whose, const vyre_strbu
 static vyre_status ask_oracle(const contest *c, vyre_outputs *own, const vyre_outputs **out_right,
                               const char **out_gone) {
     *out_right = NULL;
-    *out_gone = ", and no oracle says who is right";
+    *out_gone = ", and there is no oracle to say which are right";
     if (!c->oracle) {
         return VYRE_OK;
     }
@@ -144,8 +144,8 @@ static vyre_status check_latency(const contest *c, size_t index) {
     return latency <= INT64_MAX
                ? VYRE_OK
                : vyre_status_make(VYRE_STATUS_LIMIT,
-                                  "see to the clock of this machine, then certify again",
-                                  "`%s` on %s took %llu ns; a route holds at most %lld", c->op,
+                                  "check the clock of this machine, then certify again",
+                                  "`%s` on %s took %llu ns, and a route stores at most %lld", c->op,
                                   vyre_device_name(c->candidates[index].device),
                                   (unsigned long long)latency, (long long)INT64_MAX);
 }

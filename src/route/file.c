@@ -74,10 +74,10 @@ static vyre_status check_kind(const char *path) {
 
 static vyre_status too_large(const char *path) {
     return vyre_status_make(VYRE_STATUS_IO,
-                            "make ~/.config/vyre readable: remove the file, or what nobody needs "
-                            "any more from it",
-                            "the routes in %s take more than the %d bytes that are read", path,
-                            VYRE_TOML_MAX_BYTES);
+                            "make ~/.config/vyre readable: remove the file, or entries that are "
+                            "not needed",
+                            "the routes in %s take more than %d bytes, the most that vyre reads",
+                            path, VYRE_TOML_MAX_BYTES);
 }
 
 vyre_status vyre_routes_load(const char *path, vyre_routes **out_routes) {
@@ -94,9 +94,8 @@ vyre_status vyre_routes_load(const char *path, vyre_routes **out_routes) {
         vyre_status_free(status);
         status = too_large(path);
     } else if (status) {
-        status =
-            explain(status, VYRE_STATUS_IO,
-                    "make ~/.config/vyre readable, or the folder that it lies in", "read", path);
+        status = explain(status, VYRE_STATUS_IO,
+                         "make ~/.config/vyre readable, or the folder of that file", "read", path);
     } else {
         status = vyre_routes_decode(path, vyre_strbuf_string(&data), data.size, *out_routes);
         if (status) {
@@ -131,12 +130,13 @@ static vyre_status lock_file(const char *path, int tries, int *out_lock) {
     }
     vyre_status status = VYRE_OK;
     if (error == EWOULDBLOCK) {
-        status =
-            vyre_status_make(VYRE_STATUS_TIMEOUT, "see which process has it open, then try again",
-                             "another process holds the file lock %s", name.data);
+        status = vyre_status_make(VYRE_STATUS_TIMEOUT,
+                                  "find the process that has it open, then try "
+                                  "again",
+                                  "another process holds the file lock %s", name.data);
     } else if (error) {
         status = vyre_status_make(
-            VYRE_STATUS_IO, "make ~/.config/vyre writable, or the folder that it lies in",
+            VYRE_STATUS_IO, "make ~/.config/vyre writable, or the folder of that file",
             "cannot write the routes in %s: cannot lock %s: %s", path, name.data, strerror(error));
     }
     if (error && lock >= 0) {
@@ -186,7 +186,7 @@ static vyre_status make_parent(const char *path) {
         folder.failed ? vyre_no_memory("for the routes") : vyre_folder_make(folder.data);
     if (status) {
         status = explain(status, VYRE_STATUS_IO,
-                         "make ~/.config/vyre writable, or the folder that it is to lie in",
+                         "make ~/.config/vyre writable, or the folder of that file",
                          "make the folder for", path);
     }
     vyre_strbuf_free(&folder);
@@ -220,9 +220,9 @@ static vyre_status merge_and_write(vyre_routes *routes, const char *path) {
         sweep(path);
         status = vyre_file_replace(path, vyre_strbuf_string(&text), text.size);
         if (status) {
-            status = explain(status, VYRE_STATUS_IO,
-                             "make ~/.config/vyre writable, or the folder that it lies in", "write",
-                             path);
+            status =
+                explain(status, VYRE_STATUS_IO,
+                        "make ~/.config/vyre writable, or the folder of that file", "write", path);
         }
     }
     if (!status) {

@@ -401,7 +401,7 @@ static vyre_status make_key(const vyre_router_request *request, vyre_router_key 
     } else {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "name an operation, or give a program",
-                                "a request to route a run names nothing to run");
+                                "a routing request names neither an operation nor a program");
     }
     return VYRE_OK;
 }

@@ -22,7 +22,7 @@ typedef struct deciding {
 static void VYRE_PRINTF(2, 3) add_note(deciding *c, const char *format, ...) {
     enum { MOST_NOTES = 8 };
     if (c->note_count >= MOST_NOTES) {
-        vyre_strbuf_puts(&c->note, c->note_count++ == MOST_NOTES ? "; and more like it" : "");
+        vyre_strbuf_puts(&c->note, c->note_count++ == MOST_NOTES ? "; and more" : "");
         return;
     }
     vyre_strbuf more = {0};
@@ -70,17 +70,17 @@ static vyre_status find_device(deciding *c, const char *name, const vyre_identit
     *out_device = NULL;
     VYRE_TRY(vyre_router_keep(c->router, name, &kept));
     if (!kept->device) {
-        add_note(c, "a route names `%s`, which is not here: %s", name, kept->failure);
+        add_note(c, "a route names `%s`, which is not available: %s", name, kept->failure);
         return VYRE_OK;
     }
     vyre_identity here = vyre_device_identity(kept->device);
     if (who && strcmp(who->device, here.device) != 0) {
-        add_note(c, "the routes have times of `%s` on \"%s\", here it is \"%s\"", name, who->device,
-                 here.device);
+        add_note(c, "the routes have times of `%s` on \"%s\", and this device is \"%s\"", name,
+                 who->device, here.device);
         return VYRE_OK;
     }
     if (who && strcmp(who->driver, here.driver) != 0) {
-        add_note(c, "the routes have times of `%s` with driver %s, here it is %s", name,
+        add_note(c, "the routes have times of `%s` with driver %s, and this driver is %s", name,
                  who->driver, here.driver);
         return VYRE_OK;
     }
@@ -90,7 +90,7 @@ static vyre_status find_device(deciding *c, const char *name, const vyre_identit
         return VYRE_OK;
     }
     if (kept->device->profile.grade > c->key->grade) {
-        add_note(c, "`%s` is of the grade %s, the run asks for %s", name,
+        add_note(c, "`%s` has the grade %s, and the run requires %s", name,
                  vyre_grade_name(kept->device->profile.grade), vyre_grade_name(c->key->grade));
         return VYRE_OK;
     }
@@ -186,7 +186,7 @@ static vyre_status choose_by_route(deciding *c) {
     if (c->facts.latency_ns != VYRE_NO_TIME) {
         vyre_strbuf_printf(&c->why, ", with %llu ns", (unsigned long long)c->facts.latency_ns);
     }
-    vyre_strbuf_puts(&c->why, "; nothing fits better to this size");
+    vyre_strbuf_puts(&c->why, "; there is no better match for this size");
     return VYRE_OK;
 }
 
@@ -293,8 +293,8 @@ static vyre_status choose_preferred(deciding *c) {
         vyre_strbuf before = c->why;
         c->why = (vyre_strbuf){0};
         vyre_strbuf_printf(&c->why, "%s; preferred selection takes %s",
-                           c->note.size ? "what the routes say cannot be followed"
-                                        : "nothing is measured for it",
+                           c->note.size ? "no device of the routes can be used"
+                                        : "there are no measurements for it",
                            vyre_strbuf_string(&before));
         vyre_strbuf_free(&before);
     }

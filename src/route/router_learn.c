@@ -265,11 +265,11 @@ static void judge(vyre_router *router, const subject *s, const vyre_router_run *
     const char *chosen = vyre_device_name(run->choice->device);
     if (found->is_other) {
         cause = VYRE_EXCLUDED_BYTES;
-        vyre_strbuf_printf(&reason, "its bytes are not those of `%s`, which was running: %s",
-                           chosen, vyre_strbuf_string(&found->where));
+        vyre_strbuf_printf(&reason, "its bytes differ from those of `%s`, which ran: %s", chosen,
+                           vyre_strbuf_string(&found->where));
     } else if (vyre_status_code_of(found->status) == VYRE_STATUS_TIMEOUT) {
         cause = VYRE_EXCLUDED_TIME;
-        vyre_strbuf_printf(&reason, "it was called off after %llu ns; `%s` takes %llu ns",
+        vyre_strbuf_printf(&reason, "it was stopped after %llu ns; `%s` takes %llu ns",
                            (unsigned long long)found->ns, chosen, (unsigned long long)run->ns);
     } else if (found->status) {
         vyre_strbuf_puts(&reason, vyre_status_message(found->status));

@@ -48,7 +48,7 @@ static vyre_status check_names(const binding *b) {
             return refuse(b, name, "name an argument of the program", "there is no such argument");
         }
         if (find_argument(b, name) != &b->arguments[i]) {
-            return refuse(b, name, "give it once", "it is given twice");
+            return refuse(b, name, "pass it once", "it is passed twice");
         }
     }
     return VYRE_OK;
@@ -64,15 +64,17 @@ static vyre_status bind(binding *b) {
         bool is_read = !vyre_ir_is_out(ir, arg);
         bool is_written = resource != VYRE_NONE && ir->resources[resource].access != VYRE_ACCESS_IN;
         if (!given) {
-            status = refuse(b, name, "give every argument of the program", "it is missing");
+            status = refuse(b, name, "pass every argument of the program", "it is missing");
         } else if (is_read && !given->in && given->size) {
-            status = refuse(b, name, "set `in`", "it is read, and has no `in`");
+            status = refuse(b, name, "set `in`", "the program reads it, and `in` is NULL");
         } else if (!is_read && given->in) {
-            status = refuse(b, name, "set `out` alone", "it is an `out` buffer, and has an `in`");
+            status = refuse(b, name, "set only `out`", "it is an `out` buffer, and `in` is set");
         } else if (is_written && !given->out && given->size) {
-            status = refuse(b, name, "set `out`", "it is written, and has no `out`");
+            status = refuse(b, name, "set `out`", "the program writes it, and `out` is NULL");
         } else if (!is_written && given->out) {
-            status = refuse(b, name, "leave `out` NULL", "it is read alone, and has an `out`");
+            status = refuse(b, name, "leave `out` NULL",
+                            "the program only reads it, and `out` is "
+                            "set");
         }
         if (!status && is_read) {
             b->inputs[b->input_count++] = (vyre_input){given->in, given->size};
@@ -88,8 +90,9 @@ static vyre_status take_outputs(const binding *b, const vyre_outputs *outputs) {
     for (size_t i = 0; i < b->output_count; i++) {
         if (b->outputs[i]->size != outputs->items[i].size) {
             return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                    "give memory of the size that the program declares",
-                                    "program `%s`, argument `%s`: it has %zu bytes, %zu were given",
+                                    "pass memory of the size that the program declares",
+                                    "program `%s`, argument `%s`: the output has %zu bytes, and "
+                                    "the memory %zu",
                                     vyre_program_name(b->program), b->outputs[i]->name,
                                     outputs->items[i].size, b->outputs[i]->size);
         }
@@ -189,7 +192,7 @@ vyre_status vyre_run(const char *device, const char *text, const vyre_argument *
     vyre_status status = vyre_module_parse(NULL, text, strlen(text), NULL, &module);
     if (!status && vyre_module_count(module) != 1) {
         status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                  "give a text with one program, or use vyre_module_parse",
+                                  "pass a text with one program, or use vyre_module_parse",
                                   "the text has %zu programs", vyre_module_count(module));
     }
     if (!status) {
@@ -220,8 +223,8 @@ static vyre_status refuse_operation(const vyre_dialects *now, const vyre_operati
                                     const char *id) {
     if (found) {
         return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                                "run it through what registers it, as vyre/io.h for those of the "
-                                "host, or choose one that has a program",
+                                "run it through the API that registers it, such as vyre/io.h, or "
+                                "use an operation with a program",
                                 "the operation `%s` has no program", id);
     }
     return vyre_dialects_unknown(now, "operation", id);

@@ -111,7 +111,7 @@ static bool limit(stopwatch *watch, bool counts) {
 static vyre_status judge_failure(stopwatch *watch, vyre_status status) {
     vyre_status_code code = vyre_status_code_of(status);
     if (code == VYRE_STATUS_TIMEOUT && watch->is_limited) {
-        print_budget(watch, "when a run was called off");
+        print_budget(watch, "when a run was stopped");
     } else if (watch->work->excludes_refusals &&
                (code == VYRE_STATUS_UNSUPPORTED || code == VYRE_STATUS_LIMIT)) {
         if (!watch->trial->is_excluded) {
@@ -144,9 +144,8 @@ static vyre_status run_host(stopwatch *watch, int number, uint64_t *out_ns) {
         !watch->trial->is_excluded &&
         !vyre_route_same_outputs(&outputs, &watch->trial->outputs, &where)) {
         exclude(watch, VYRE_EXCLUDED_BYTES);
-        vyre_strbuf_printf(&watch->trial->reason,
-                           "it gives other bytes each time it runs: in run %d %s", number + 1,
-                           vyre_strbuf_string(&where));
+        vyre_strbuf_printf(&watch->trial->reason, "its bytes differ from run to run: in run %d %s",
+                           number + 1, vyre_strbuf_string(&where));
     }
     vyre_strbuf_free(&where);
     vyre_outputs_free(&outputs);

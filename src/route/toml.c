@@ -30,7 +30,7 @@ static vyre_status get_string(const vyre_toml_value *table, const char *key, con
     const vyre_toml_value *value;
     vyre_status status = vyre_toml_get(table, key, VYRE_TOML_STRING, &value);
     if (!status && strlen(value->string.data) != value->string.size) {
-        status = refuse(table->table->document, value, "a string with a NUL in it");
+        status = refuse(table->table->document, value, "the string contains a NUL");
     }
     *out = status ? NULL : value->string.data;
     return status;
@@ -41,7 +41,7 @@ static vyre_status get_number(const vyre_toml_value *table, const char *key, int
     const vyre_toml_value *value;
     vyre_status status = vyre_toml_get(table, key, VYRE_TOML_INTEGER, &value);
     if (!status && (value->integer < 0 || value->integer > most)) {
-        status = refuse(table->table->document, value, "a number that cannot be");
+        status = refuse(table->table->document, value, "the number is out of range");
     }
     *out = status ? 0 : (uint64_t)value->integer;
     return status;
@@ -85,7 +85,7 @@ static vyre_status get_cause(const vyre_toml_value *table, vyre_exclusion_cause 
     VYRE_EXCLUSIONS(MATCH)
 #undef MATCH
     return refuse(table->table->document, vyre_toml_find(table, "cause"),
-                  "`cause` is no cause that is known");
+                  "`cause` is not a known cause");
 }
 
 /* All keys but those, as lines. */
@@ -220,7 +220,7 @@ static vyre_status read_each(vyre_routes *routes, const vyre_toml *document, con
     for (const vyre_toml_entry *entry = all ? all->table->first : NULL; entry;
          entry = entry->next) {
         if (!entry->key.size || strlen(entry->key.data) != entry->key.size) {
-            return refuse(document, &entry->value, "no id of an operation");
+            return refuse(document, &entry->value, "the key is not the ID of an operation");
         }
         VYRE_TRY(of_rows ? expect_tables(document, &entry->value)
                          : vyre_toml_expect(document, &entry->value, VYRE_TOML_TABLE));
@@ -357,7 +357,7 @@ vyre_status vyre_routes_encode(const vyre_routes *routes, vyre_strbuf *out) {
     }
     if (w.not_utf8) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "let the ids of operations and the names of devices be UTF-8",
+                                "use UTF-8 in the IDs of operations and the names of devices",
                                 "cannot encode the routes: a text is not UTF-8");
     }
     return out->failed ? vyre_status_annotate(vyre_no_memory("for the routes"), "encoding it")

@@ -274,9 +274,9 @@ static vyre_status check_workgroup(const vyre_device *device, const vyre_program
     fits = fits && invocations <= profile->max_invocations_per_workgroup;
     return fits ? VYRE_OK
                 : vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                                   "ask for a smaller workgroup, or use another device",
-                                   "program `%s` would run in workgroups of %u x %u x %u, device "
-                                   "%s takes at most %u x %u x %u and %llu invocations",
+                                   "use a smaller workgroup, or another device",
+                                   "program `%s` needs workgroups of %u x %u x %u, and device %s "
+                                   "takes at most %u x %u x %u and %llu invocations",
                                    vyre_program_name(program), size[0], size[1] ? size[1] : 1,
                                    size[2] ? size[2] : 1, device->name, most[0], most[1], most[2],
                                    (unsigned long long)profile->max_invocations_per_workgroup);
@@ -284,9 +284,9 @@ static vyre_status check_workgroup(const vyre_device *device, const vyre_program
 
 static vyre_status refuse_bytes(const vyre_device *device, const vyre_plan *plan, const char *what,
                                 uint64_t bytes) {
-    return vyre_status_make(VYRE_STATUS_LIMIT, "pass less at a time, or use another device",
-                            "program `%s`: %s has %llu bytes, device %s takes at most %llu in one "
-                            "array",
+    return vyre_status_make(VYRE_STATUS_LIMIT, "pass a smaller array, or use another device",
+                            "program `%s`: %s has %llu bytes, and device %s takes at most %llu in "
+                            "one array",
                             vyre_program_name(plan->program), what, (unsigned long long)bytes,
                             device->name,
                             (unsigned long long)device->profile.max_storage_buffer_bytes);
@@ -323,8 +323,8 @@ static vyre_status check_groups(const vyre_device *device, const vyre_plan *plan
         if (!fits && plan->ir->phases[i].from_resource == VYRE_NONE) {
             return vyre_status_make(
                 VYRE_STATUS_LIMIT, "use larger workgroups, a smaller domain, or another device",
-                "program `%s`: a phase runs in %llu x %llu x %llu workgroups, device %s takes at "
-                "most %u x %u x %u",
+                "program `%s`: a phase runs in %llu x %llu x %llu workgroups, and device %s takes "
+                "at most %u x %u x %u",
                 vyre_program_name(plan->program), (unsigned long long)groups[0],
                 (unsigned long long)groups[1], (unsigned long long)groups[2], device->name, most[0],
                 most[1], most[2]);
@@ -363,8 +363,8 @@ vyre_status vyre_device_check_grade(const vyre_device *device, const vyre_dispat
                ? VYRE_OK
                : vyre_status_make(VYRE_STATUS_UNSUPPORTED,
                                   "accept that grade in the config, or use another device",
-                                  "device %s is of the grade %s, the run asks for %s", device->name,
-                                  vyre_grade_name(device->profile.grade),
+                                  "device %s has the grade %s, and the run requires %s",
+                                  device->name, vyre_grade_name(device->profile.grade),
                                   vyre_grade_name(config->grade));
 }
 

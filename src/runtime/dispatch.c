@@ -72,7 +72,7 @@ static vyre_status run_call(vyre_pipeline *pipeline, vyre_run_form form, const v
         return VYRE_CALL_SLOT(dispatch_borrowed_timed, backend, call, outputs, out_timing);
     case VYRE_RUN_INTO: return VYRE_CALL_SLOT(dispatch_borrowed_into, backend, call, outputs);
     }
-    return vyre_internal_error("a run has no form %d", (int)form);
+    return vyre_internal_error("unknown form %d of a run", (int)form);
 }
 
 static uint64_t input_bytes(const vyre_call *call) {
@@ -117,7 +117,7 @@ vyre_status vyre_pipeline_begin(const vyre_pipeline *pipeline, const vyre_dispat
     }
     vyre_device_end(device);
     return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "compile the program again",
-                            "the pipeline of `%s` is from before device %s was recovered",
+                            "the pipeline of `%s` was compiled before device %s was recovered",
                             vyre_program_name(pipeline->program), device->name);
 }
 
@@ -239,7 +239,7 @@ static vyre_status check_apart(const vyre_pipeline *pipeline, const vyre_input *
         }
     }
     return other ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                    "give outputs memory of their own, or let the run make them",
+                                    "give each output its own memory, or let the run allocate it",
                                     "program `%s`: output %zu overlaps %s in memory",
                                     vyre_program_name(pipeline->program), at, other)
                  : VYRE_OK;
@@ -477,8 +477,10 @@ bool vyre_pending_is_ready(vyre_pending *pending) {
 vyre_status vyre_pending_await(vyre_pending *pending, vyre_outputs *out_outputs) {
     *out_outputs = (vyre_outputs){0};
     if (atomic_exchange(&pending->awaited, true)) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "keep what the first call gave",
-                                "the outputs of a pending run were given before");
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "await each pending run once, and keep "
+                                "its outputs",
+                                "the pending run was already awaited");
     }
     vyre_device *device = pending->pipeline->device;
     vyre_status status;

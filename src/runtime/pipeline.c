@@ -145,7 +145,7 @@ static vyre_status check_ops(const vyre_backend *backend, const vyre_program *pr
         if (op >= 8 * sizeof *ops || !(ops->words[op / 64] >> (op % 64) & 1)) {
             return vyre_status_make(
                 VYRE_STATUS_UNSUPPORTED, "run it on another backend; `vyre backends` lists them",
-                "program `%s` uses `%s`, which backend `%s` does not have",
+                "program `%s` uses `%s`, which backend `%s` does not support",
                 vyre_program_name(program), vyre_op_info_of(op)->name, backend->slots->id(backend));
         }
     }
@@ -180,7 +180,7 @@ static vyre_status translate(translation *t, vyre_native **out_native) {
     t->hit = vyre_store_get(&t->key, &t->stored);
     vyre_status status = call_compiler(t);
     if (status && t->hit) { /* what was stored must not be what keeps a program from running */
-        vyre_log(VYRE_LOG_WARNING, "compiling `%s` from what was stored: %s",
+        vyre_log(VYRE_LOG_WARNING, "compiling `%s` from the stored form: %s",
                  vyre_program_name(t->program), vyre_status_text(status));
         vyre_status_free(status);
         vyre_free(t->made.artifact);

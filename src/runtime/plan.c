@@ -29,11 +29,11 @@ static vyre_status bind_scalar(vyre_plan *plan, uint32_t arg, uint64_t bits) {
     vyre_type type = (vyre_type)plan->ir->args[arg].type;
     uint32_t width = vyre_type_bytes(type) * 8;
     if (type == VYRE_TYPE_BOOL && bits > 1) {
-        return refuse(plan, arg, "pass 0 or 1", "a bool that is neither 0 nor 1", bits, 1);
+        return refuse(plan, arg, "pass 0 or 1", "the bool is neither 0 nor 1", bits, 1);
     }
     if (width < 64 && bits >> width) {
         return refuse(plan, arg, "pass a value of the scalar's type",
-                      "more bits than the scalar has", bits, ((uint64_t)1 << width) - 1);
+                      "the value has more bits than the scalar", bits, ((uint64_t)1 << width) - 1);
     }
     bool negative = vyre_type_class_of(type) == VYRE_CLASS_SIGNED && bits >> (width - 1) & 1;
     plan->arguments[arg] = negative && width < 64 ? bits | ~(uint64_t)0 << width : bits;
@@ -44,7 +44,7 @@ static vyre_status bind_buffer(vyre_plan *plan, uint32_t arg, uint64_t size) {
     uint32_t bytes = vyre_type_bytes((vyre_type)plan->ir->args[arg].type);
     if (size % bytes) {
         return refuse(plan, arg, "pass whole elements",
-                      "the bytes are not a multiple of the element's size", size,
+                      "the size in bytes is not a multiple of the element size", size,
                       size / bytes * bytes);
     }
     if (size / bytes > UINT32_MAX) {
@@ -76,8 +76,8 @@ static vyre_status bind_input(vyre_plan *plan, uint32_t arg, const vyre_input *i
 static vyre_status bind_inputs(vyre_plan *plan, const vyre_input *inputs, size_t count) {
     if (count != plan->input_count) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "pass every scalar and every buffer that is not `out`, in the "
-                                "order of declaration",
+                                "pass every scalar and every buffer that is not `out`, in "
+                                "declaration order",
                                 "program `%s` takes %u input%s, found %zu",
                                 vyre_program_name(plan->program), plan->input_count,
                                 plan->input_count == 1 ? "" : "s", count);
@@ -90,12 +90,11 @@ static vyre_status bind_inputs(vyre_plan *plan, const vyre_input *inputs, size_t
 
 static vyre_status bind_values(vyre_plan *plan, const vyre_plan_value *values, size_t count) {
     if (count != plan->ir->arg_count) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "bind every argument, `out` buffers too, in the order of "
-                                "declaration",
-                                "program `%s` has %u argument%s, found %zu",
-                                vyre_program_name(plan->program), plan->ir->arg_count,
-                                plan->ir->arg_count == 1 ? "" : "s", count);
+        return vyre_status_make(
+            VYRE_STATUS_INVALID_ARGUMENT,
+            "bind every argument, including `out` buffers, in declaration order",
+            "program `%s` has %u argument%s, found %zu", vyre_program_name(plan->program),
+            plan->ir->arg_count, plan->ir->arg_count == 1 ? "" : "s", count);
     }
     for (uint32_t arg = 0; arg < count; arg++) {
         VYRE_TRY(is_scalar(plan, arg) ? bind_scalar(plan, arg, values[arg].bits)
@@ -150,8 +149,8 @@ static vyre_status size_buffers(vyre_plan *plan) {
         }
     }
     if (config->max_output_bytes && plan->output_bytes > config->max_output_bytes) {
-        return vyre_status_make(VYRE_STATUS_LIMIT, "raise the limit, or ask for less",
-                                "program `%s` would write %llu bytes, the limit is %llu",
+        return vyre_status_make(VYRE_STATUS_LIMIT, "raise the limit, or pass smaller arguments",
+                                "program `%s` has outputs of %llu bytes, and the limit is %llu",
                                 vyre_program_name(plan->program),
                                 (unsigned long long)plan->output_bytes,
                                 (unsigned long long)config->max_output_bytes);
@@ -180,7 +179,7 @@ static vyre_status refuse_requirement(const vyre_plan *plan, uint32_t index) {
     vyre_strbuf_puts(&text, " is ");
     vyre_size_print(&text, ir, row->right);
     vyre_status status = vyre_status_make(
-        VYRE_STATUS_INVALID_ARGUMENT, "pass buffers and arguments for which the two are equal",
+        VYRE_STATUS_INVALID_ARGUMENT, "pass buffers and arguments that make the two sizes equal",
         "%s, found %llu and %llu", vyre_strbuf_string(&text),
         (unsigned long long)plan->sizes[row->left], (unsigned long long)plan->sizes[row->right]);
     vyre_strbuf_free(&text);
@@ -259,14 +258,14 @@ static vyre_status check_grid(const vyre_plan *plan) {
         return VYRE_OK;
     }
     if (ir->step_count != 1 || ir->phases[0].from_resource != VYRE_NONE) {
-        return refuse_config(plan, "leave the grid to the program",
-                             "a grid was given, and the program has not one phase with a domain "
-                             "known beforehand");
+        return refuse_config(plan, "do not set a grid for this program",
+                             "a grid is set, but the program does not have a single phase with a "
+                             "domain known before the run");
     }
     for (uint32_t i = 0; i < 3; i++) {
         if ((i < ir->phases[0].dimensions) != (grid[i] != 0)) {
-            return refuse_config(plan, "give one number for each dimension of the domain",
-                                 "the grid given has another number of dimensions");
+            return refuse_config(plan, "set one number for each dimension of the domain",
+                                 "the grid and the domain have different numbers of dimensions");
         }
     }
     return VYRE_OK;
@@ -277,9 +276,9 @@ static vyre_status check_reserved(const vyre_plan *plan) {
     const uint64_t *words = plan->config.reserved;
     return words[0] || words[1] || words[2] || words[3]
                ? refuse_config(plan,
-                               "set all of the config to 0, then the fields you mean; for "
-                               "newer ones, upgrade vyre",
-                               "the config asks for something that this version does not know")
+                               "zero the config, then set the fields you need; for newer fields, "
+                               "upgrade vyre",
+                               "the config sets fields that this version does not know")
                : VYRE_OK;
 }
 
@@ -288,8 +287,8 @@ vyre_status vyre_check_demand(const vyre_program *program, const vyre_dispatch_c
     if (demand > VYRE_DEMAND_PROVEN || config->grade > VYRE_GRADE_NORMAL_RANGE) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "set the config's fields to a vyre_demand and a vyre_grade",
-                                "the config has determinism %u and grade %u, one of which there "
-                                "is not",
+                                "the config has determinism %u and grade %u, and one of them is "
+                                "not a valid value",
                                 demand, config->grade);
     }
     if (demand == VYRE_DEMAND_NOTHING) {
@@ -300,8 +299,9 @@ vyre_status vyre_check_demand(const vyre_program *program, const vyre_dispatch_c
                                             : found != VYRE_SCHEDULE_DEPENDENT;
     return met ? VYRE_OK
                : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                  "demand less, or change the program so that no order shows",
-                                  "program `%s` is %s, which is less than the run demands: %s",
+                                  "demand less, or change the program so that its result does not "
+                                  "depend on the schedule",
+                                  "program `%s` is %s, and the run demands more: %s",
                                   vyre_program_name(program), vyre_determinism_name(found),
                                   vyre_program_determinism_reason(program));
 }
@@ -415,9 +415,9 @@ vyre_status vyre_plan_init_again(vyre_plan *plan, const vyre_program *program, b
     if (was_split && (config.grid[0] || config.grid[1] || config.grid[2])) {
         /* Arrays that carry values over the cuts have room for that alone. */
         return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                                "leave the grid to the program, or use a device that has grid "
-                                "barriers of its own",
-                                "`%s` has grid barriers and runs split here, over its own domain",
+                                "do not set a grid, or use a device with native grid barriers",
+                                "a grid is set, but `%s` is split at its grid barriers here and "
+                                "runs over its own domain",
                                 vyre_program_name(program));
     }
     for (uint32_t arg = 0; arg < ir->arg_count; arg++) {

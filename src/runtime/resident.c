@@ -21,16 +21,17 @@ static vyre_status refuse_handle(const vyre_device *device, vyre_resident handle
     bool foreign = handle.owner != device->owner;
     if (!handle.owner) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "give what vyre_resident_allocate gave; in a binding, vyre_bind of "
-                                "it",
-                                "no resident buffer was given to %s where one belongs",
+                                "pass a handle that vyre_resident_allocate returned; in a binding, "
+                                "pass vyre_bind of it",
+                                "an empty handle was passed to %s as a resident buffer",
                                 device->name);
     }
     return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                             foreign ? "use it with the device that allocated it"
-                                    : "allocate it again; handles end with the buffer",
-                            foreign ? "a resident buffer of another device was given to %s"
-                                    : "a resident buffer that is freed or lost was given to %s",
+                                    : "allocate it again; a handle is valid until its buffer is "
+                                      "freed",
+                            foreign ? "a resident buffer passed to %s belongs to another device"
+                                    : "a resident buffer passed to %s was freed or lost",
                             device->name);
 }
 
@@ -88,7 +89,7 @@ vyre_status vyre_resident_allocate(vyre_device *device, size_t size, vyre_reside
     pthread_mutex_unlock(&device->residents);
     if (!row) {
         vyre_status_free(device->backend->slots->resident_free(device->backend, buffer));
-        status = vyre_no_memory("to remember a resident buffer");
+        status = vyre_no_memory("to track a resident buffer");
     }
     vyre_device_end(device);
     return status;
@@ -190,7 +191,7 @@ vyre_status vyre_resident_upload(vyre_device *device, vyre_resident resident, co
     }
     if (size != row.size) {
         status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "upload the whole buffer",
-                                  "%zu bytes were given for a resident buffer of %llu", size,
+                                  "the upload has %zu bytes, and the resident buffer %llu", size,
                                   (unsigned long long)row.size);
     } else {
         status = upload(device, &row, 0, data, size);
@@ -206,8 +207,8 @@ vyre_status vyre_resident_upload_at(vyre_device *device, vyre_resident resident,
     vyre_status status =
         is_inside(&row, offset, size)
             ? upload(device, &row, offset, data, size)
-            : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "upload a part that lies inside",
-                               "%zu bytes from %zu on were given for a resident buffer of "
+            : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "upload a range inside the buffer",
+                               "the upload of %zu bytes at offset %zu exceeds a resident buffer of "
                                "%llu",
                                size, offset, (unsigned long long)row.size);
     end_use(device, resident, false);
@@ -223,8 +224,9 @@ vyre_status vyre_resident_read(vyre_device *device, vyre_resident resident, size
     }
     bool known_good = false;
     if (!is_inside(&row, offset, size)) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "read a part that lies inside",
-                                  "%zu bytes from %zu on were asked of a resident buffer of %llu",
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "read a range inside the buffer",
+                                  "the read of %zu bytes at offset %zu exceeds a resident buffer "
+                                  "of %llu",
                                   size, offset, (unsigned long long)row.size);
     } else {
         /* The work that made the contents may have failed without a wait: the failure is told here.
@@ -321,10 +323,10 @@ static vyre_status find_residents(vyre_device *device, const vyre_program *progr
         }
         if (is_aliased(ir, bindings, arg)) {
             return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                    "bind different buffers; one may be bound twice only if the "
-                                    "program writes to neither",
-                                    "program `%s`: argument `%s` has the same resident buffer "
-                                    "as another one",
+                                    "bind different buffers; a buffer may be bound twice only if "
+                                    "the program writes neither argument",
+                                    "program `%s`: argument `%s` and another one have the same "
+                                    "resident buffer",
                                     vyre_program_name(program), ir->strings + ir->args[arg].name);
         }
         *out_available = *out_available && is_available(row, is_writing(ir, arg));
@@ -342,12 +344,11 @@ static vyre_status begin_residents(vyre_device *device, const vyre_program *prog
                                    uint64_t *out_buffers, vyre_plan_value *out_values) {
     const vyre_ir *ir = vyre_program_ir(program);
     if (count != ir->arg_count) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "bind every argument, `out` buffers too, in the order of "
-                                "declaration",
-                                "program `%s` has %u argument%s, found %zu",
-                                vyre_program_name(program), ir->arg_count,
-                                ir->arg_count == 1 ? "" : "s", count);
+        return vyre_status_make(
+            VYRE_STATUS_INVALID_ARGUMENT,
+            "bind every argument, including `out` buffers, in declaration order",
+            "program `%s` has %u argument%s, found %zu", vyre_program_name(program), ir->arg_count,
+            ir->arg_count == 1 ? "" : "s", count);
     }
     bool available;
     pthread_mutex_lock(&device->residents);

@@ -177,7 +177,9 @@ static vyre_status check_time(run *r) {
     vyre_status status = wait_for_parts(r);
     uint64_t now = vyre_now_ns();
     if (!status && now >= r->deadline_ns) {
-        status = vyre_status_make(VYRE_STATUS_TIMEOUT, "raise the timeout, or give it less to do",
+        status = vyre_status_make(VYRE_STATUS_TIMEOUT,
+                                  "raise the timeout, or pass smaller "
+                                  "arguments",
                                   "`%s` took longer than its timeout",
                                   vyre_program_name(r->sequence->program));
     }
@@ -333,8 +335,8 @@ static vyre_status check_groups(const run *r, const vyre_grid *grid) {
                : vyre_status_make(
                      VYRE_STATUS_LIMIT,
                      "use larger workgroups, a smaller domain, or another device",
-                     "program `%s`: a phase runs in %llu x %llu x %llu workgroups, backend `%s` "
-                     "takes at most %u x %u x %u",
+                     "program `%s`: a phase runs in %llu x %llu x %llu workgroups, and backend "
+                     "`%s` takes at most %u x %u x %u",
                      vyre_program_name(r->sequence->program), (unsigned long long)grid->groups[0],
                      (unsigned long long)grid->groups[1], (unsigned long long)grid->groups[2],
                      backend->slots->id(backend), most[0], most[1], most[2]);

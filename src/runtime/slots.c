@@ -12,7 +12,9 @@
 #include "trace/trace.h"
 
 static vyre_status unsupported(const vyre_backend *backend, const char *feature) {
-    return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "use another backend, or do without",
+    return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                            "use another backend, or do not use this "
+                            "feature",
                             "unsupported feature \"%s\" on backend `%s`", feature,
                             backend->slots->id(backend));
 }
@@ -419,11 +421,11 @@ static vyre_status check_table(const vyre_backend_slots *slots, const char *id) 
     static const char *const rebuild = "build it against the vyre/backend.h of this library";
     static const char *const newer = "upgrade vyre, or build it against this one's vyre/backend.h";
     if (!slots) {
-        return refuse_table("table", id, "set slots in its factory", "is missing");
+        return refuse_table("table", id, "set `slots` in its factory", "is missing");
     }
     if (slots->marker != VYRE_BACKEND_MARKER) {
         return refuse_table("table", id, "start it with VYRE_BACKEND_HEAD",
-                            "does not have the marker of a backend");
+                            "does not have the magic number of a backend");
     }
     if (!vyre_abi_suits(slots->abi, VYRE_ABI)) {
         return refuse_table("table", id, newer, "needs another ABI version");
@@ -433,7 +435,7 @@ static vyre_status check_table(const vyre_backend_slots *slots, const char *id) 
     }
     if (slots->reserved[0] || slots->reserved[1]) {
         return refuse_table("table", id, "start it with VYRE_BACKEND_HEAD",
-                            "has reserved words that are not 0");
+                            "has reserved fields that are not 0");
     }
     if (!slots->id || !slots->dispatch) {
         return refuse_table("table", id, "set both; they are required",
@@ -468,12 +470,12 @@ vyre_status vyre_backend_adopt(const vyre_backend *made, const char *id,
     if (!adopted) {
         status = vyre_no_memory("for backend `%s`", id);
     } else if (!own_id || strcmp(own_id, id) != 0) {
-        status = vyre_status_make(VYRE_STATUS_BACKEND,
-                                  "let both be the same; the registration's is the one that counts",
-                                  "backend `%s` calls itself `%s`", id, own_id ? own_id : "");
+        status = vyre_status_make(
+            VYRE_STATUS_BACKEND, "return the ID of the registration from the table's `id`",
+            "the table of backend `%s` gives the ID `%s`", id, own_id ? own_id : "");
     } else if (!table->version(&target->backend) || !table->supported_ops(&target->backend)) {
-        status = refuse_table("table", id, "leave slots NULL that have nothing to say",
-                              "has a `version` or `supported_ops` that gives nothing");
+        status = refuse_table("table", id, "set slots to NULL that have nothing to return",
+                              "has a `version` or `supported_ops` that returns NULL");
     }
     if (status) {
         table->destroy(&target->backend);
@@ -513,7 +515,7 @@ vyre_status vyre_native_adopt(const vyre_native *made, const vyre_backend *backe
         made->slots->reserved[1] ||
         made->slots->struct_size < offsetof(vyre_pipeline_slots, dispatch)) {
         return refuse_table("pipeline table", id, "start it with VYRE_PIPELINE_HEAD",
-                            "needs another ABI version, or its head is not one");
+                            "needs another ABI version, or has a damaged head");
     }
     adopted_native small = {0}, *adopted = vyre_alloc(sizeof *adopted);
     adopted_native *target = adopted ? adopted : &small;
@@ -542,8 +544,8 @@ vyre_status vyre_check_run(const vyre_backend *backend, const vyre_pending_run *
                    slots->is_ready && slots->wait && slots->free
                ? VYRE_OK
                : refuse_table("table of a run", backend->slots->id(backend),
-                              "start it with VYRE_RUN_HEAD and set all of it",
-                              "is missing or not whole");
+                              "start it with VYRE_RUN_HEAD and set every slot",
+                              "is missing or incomplete");
 }
 
 void vyre_native_drop(vyre_native *native) {

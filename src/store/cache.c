@@ -125,7 +125,7 @@ vyre_status vyre_cache_clear(uint64_t *out_files, uint64_t *out_bytes) {
             *out_bytes += files.list.items[i].bytes;
         } else {
             status =
-                vyre_status_make(VYRE_STATUS_IO, "give this user the right to do that",
+                vyre_status_make(VYRE_STATUS_IO, "give this user permission to do that",
                                  "cannot remove %s/%s", place.path.data, files.list.items[i].name);
         }
     }

@@ -19,10 +19,10 @@
 enum { LOCK_TRIES = 1000, LOCK_PAUSE_NS = 2000000 };
 
 static vyre_status trouble(const vyre_store_place *place, const char *doing, int error) {
-    return vyre_status_make(VYRE_STATUS_IO,
-                            "see to that folder, or set VYRE_CACHE_LIMIT to 0 to do without",
-                            "cannot %s the cache of compiled programs in %s: %s", doing,
-                            vyre_strbuf_string(&place->path), strerror(error));
+    return vyre_status_make(
+        VYRE_STATUS_IO, "check that folder, or set VYRE_CACHE_LIMIT to 0 to run without a cache",
+        "cannot %s the cache of compiled programs in %s: %s", doing,
+        vyre_strbuf_string(&place->path), strerror(error));
 }
 
 /* As the XDG Base Directory Specification says: a path that is not absolute does not count. */
@@ -45,16 +45,16 @@ static vyre_status check_owner(const vyre_store_place *place) {
     }
     if (about.st_uid != geteuid()) {
         return vyre_status_make(VYRE_STATUS_IO,
-                                "set XDG_CACHE_HOME to a folder of your own, or remove that one",
-                                "the cache of compiled programs is not used: %s belongs to "
-                                "somebody else",
+                                "set XDG_CACHE_HOME to your own folder, or remove that one",
+                                "the cache of compiled programs is not used: %s belongs to another "
+                                "user",
                                 path);
     }
     if (about.st_mode & (S_IWGRP | S_IWOTH)) {
         return vyre_status_make(VYRE_STATUS_IO,
-                                "look at what is in it, then take that right away with chmod 700",
-                                "the cache of compiled programs is not used: others may write to "
-                                "%s",
+                                "inspect its contents, then remove that permission with chmod 700",
+                                "the cache of compiled programs is not used: other users may write "
+                                "to %s",
                                 path);
     }
     return VYRE_OK;
@@ -111,7 +111,7 @@ vyre_status vyre_store_lock(const vyre_store_place *place, bool wait, int *out_l
     }
     if (error == EWOULDBLOCK) {
         return vyre_status_make(
-            VYRE_STATUS_TIMEOUT, "see which process has it open, then try again",
+            VYRE_STATUS_TIMEOUT, "find the process that has it open, then try again",
             "another process holds the file lock in %s", vyre_strbuf_string(&place->path));
     }
     return trouble(place, "lock", error);

@@ -40,8 +40,8 @@ static bool start(vyre_store_place *place, bool make, uint64_t *out_budget) {
 static void drop_damaged(const vyre_store_place *place, const char *name) {
     vyre_store_count(VYRE_STORE_COUNTER_DAMAGED);
     vyre_log(VYRE_LOG_WARNING,
-             "dropped the damaged file %s/%s of the cache of compiled programs. Fix: nothing is "
-             "lost; see that the disk works if this comes again",
+             "dropped the damaged file %s/%s of the cache of compiled programs. Fix: none is "
+             "needed; check the disk if this happens again",
              vyre_strbuf_string(&place->path), name);
     vyre_store_remove(place, name);
 }
@@ -122,10 +122,10 @@ static vyre_status evict(const vyre_store_place *place, const char *name, uint64
         }
     }
     if (!status && stuck) {
-        status =
-            vyre_status_make(VYRE_STATUS_IO, "remove that folder, or give it back to this user",
-                             "cannot remove files of the cache of compiled programs in %s",
-                             vyre_strbuf_string(&place->path));
+        status = vyre_status_make(VYRE_STATUS_IO,
+                                  "remove that folder, or make it writable for this user",
+                                  "cannot remove files of the cache of compiled programs in %s",
+                                  vyre_strbuf_string(&place->path));
     }
     vyre_vec_free(&files.list);
     *out_bytes = total;
@@ -190,8 +190,8 @@ void vyre_store_put(const vyre_store_key *key, const void *payload, size_t size)
         uint64_t total = vyre_store_entry_bytes(&entry);
         if (total > budget) {
             vyre_log(VYRE_LOG_INFO,
-                     "a compiled program of %zu bytes is larger than its cache may be, and not "
-                     "stored. Fix: raise VYRE_CACHE_LIMIT",
+                     "a compiled program of %zu bytes is larger than the cache and is not stored. "
+                     "Fix: raise VYRE_CACHE_LIMIT",
                      size);
         } else {
             file.failed = bytes.failed;

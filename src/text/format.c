@@ -396,7 +396,7 @@ vyre_status vyre_text_format(const char *name, const char *text, size_t size,
         vyre_strbuf_add(&f.out, "", 0); /* a string even where there is nothing */
     }
     if (!status && (!memory || source.no_memory || f.out.failed || !f.out.data)) {
-        status = vyre_no_memory("to lay out %s", vyre_source_name(name));
+        status = vyre_no_memory("to format %s", vyre_source_name(name));
     }
     if (!status) {
         *out_text = f.out.data;

@@ -76,7 +76,7 @@ static uint8_t class_of(char c) {
 }
 
 static const char *const texts[VYRE_TOKEN_COUNT] = {
-    [VYRE_TOKEN_END] = "the end of the text", [VYRE_TOKEN_NAME] = "a name",
+    [VYRE_TOKEN_END] = "the end of the file", [VYRE_TOKEN_NAME] = "a name",
     [VYRE_TOKEN_NUMBER] = "a number",         [VYRE_TOKEN_TYPE] = "a type",
     [VYRE_TOKEN_COMMENT] = "a comment",
 #define ROW(name, text) [VYRE_TOKEN_##name] = text,
@@ -144,10 +144,12 @@ static const char *character_fix(char c) {
     switch (c) {
     case '#': return "start comments with //, and constants with `const NAME = number;`";
     case '?': return "write select(condition, a, b) for a choice between two values";
-    case '@': return "leave it out; attributes are words here, such as `workgroup 256`";
-    case '\\': return "leave it out; a line may end anywhere";
+    case '@': return "remove it; attributes are words, such as `workgroup 256`";
+    case '\\': return "remove it; a statement may continue on the next line";
     case '\0': return "remove the zero byte; this may not be a text file";
-    default: return "remove it; outside of comments only ASCII letters, digits and operators stand";
+    default:
+        return "remove it; outside comments only ASCII letters, digits and operators are "
+               "allowed";
     }
 }
 
@@ -166,7 +168,7 @@ static void skip_unexpected(vyre_lexer *lexer) {
     vyre_spot spot = spot_of(lexer, at, (size_t)(after - at));
     if (c < 0x20 || c == 0x7f) {
         vyre_source_report(lexer->source, spot, 101, character_fix(*at),
-                           "unexpected character with the number %u", c);
+                           "unexpected character with code %u", c);
     } else {
         vyre_source_report(lexer->source, spot, 101, character_fix(*at),
                            "unexpected character `%.*s`", (int)first, at);
@@ -209,8 +211,8 @@ static OUT_OF_LINE const char *skip_space(vyre_lexer *lexer, const char *at) {
         const char *after = block_comment_end(at, end);
         if (!after) {
             vyre_source_report(lexer->source, spot_of(lexer, at, 2), 104,
-                               "close it with */; comments nest, so each /* needs one",
-                               "the comment that starts here has no end");
+                               "close it with */; comments nest, so each /* needs its own */",
+                               "the comment that starts here is not closed");
             lexer->source->cut = true;
             at = end;
             break;
@@ -258,7 +260,7 @@ static const char *word_end(const char *at, const char *end) {
 /* Reports a name that is too long; only its start counts. */
 static OUT_OF_LINE uint32_t cut_name(vyre_lexer *lexer, const char *at, vyre_token *token) {
     vyre_source_report(lexer->source, spot_of(lexer, at, token->length), 701, "shorten it",
-                       "the name has %u bytes, more than the %d that are allowed", token->length,
+                       "the name has %u bytes, and at most %d are allowed", token->length,
                        VYRE_LIMIT_NAME_BYTES);
     token->malformed = true;
     return VYRE_LIMIT_NAME_BYTES;
@@ -391,7 +393,7 @@ static void lex_string(vyre_lexer *lexer, vyre_token *token) {
     token->length = (uint32_t)(after - at);
     token->malformed = true;
     vyre_source_report(lexer->source, spot_of(lexer, at, token->length), 101,
-                       "leave it out; a character is written 'a'", "the language has no strings");
+                       "remove it; write a character as 'a'", "the language has no strings");
     lexer->at = after;
 }
 

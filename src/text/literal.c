@@ -36,13 +36,13 @@ static bool read_suffix(vyre_str suffix, vyre_literal *literal) {
                      : one && *suffix.data == 'f' ? VYRE_TYPE_F32
                                                   : vyre_type_from_name(suffix);
     if (type == VYRE_TYPE_VOID || type == VYRE_TYPE_BOOL) {
-        return fail(literal, "the number has letters behind it that are no type",
-                    "end it with u, i, f or a type as in 7u8 and 1.5f16, or leave a space");
+        return fail(literal, "the letters after the number are not a type",
+                    "end it with u, i, f or a type as in 7u8 and 1.5f16, or insert a space");
     }
     bool is_float = vyre_type_class_of(type) == VYRE_CLASS_FLOAT;
     if (literal->real && !is_float) {
         return fail(literal, "a number with a point or an exponent cannot have an integer type",
-                    "leave out the point, or use a type such as f32");
+                    "remove the point, or use a type such as f32");
     }
     if (!literal->real && literal->base != 10 && is_float) {
         return fail(literal, "a binary or hexadecimal integer cannot have a float type",
@@ -66,7 +66,7 @@ static bool read_escape(vyre_str content, vyre_literal *literal) {
             vyre_digit_value(content.data[2]) * 16 + vyre_digit_value(content.data[3]);
         return true;
     }
-    return fail(literal, "no character is written that way",
+    return fail(literal, "unknown escape in a character",
                 "use one of \\n \\r \\t \\0 \\\\ \\' or two hexadecimal digits as in \\x41");
 }
 
@@ -97,7 +97,7 @@ bool vyre_literal_read(vyre_str text, vyre_literal *out_literal) {
         literal->base = text.data[1] == 'x' ? 16 : 2;
         at = 2;
     } else if (text.size > 1 && *text.data == '0' && (text.data[1] == 'X' || text.data[1] == 'B')) {
-        return fail(literal, "the letter behind the 0 must be a small one", "write 0x or 0b");
+        return fail(literal, "the letter after the 0 must be lower case", "write 0x or 0b");
     }
     if (!skip_digits(text, &at, literal->base)) {
         return fail(literal,
@@ -120,7 +120,7 @@ bool vyre_literal_read(vyre_str text, vyre_literal *out_literal) {
         at += at < text.size && (text.data[at] == '+' || text.data[at] == '-');
         if (!skip_digits(text, &at, 10)) {
             return fail(literal, "the exponent has no digits",
-                        "write a number behind it, as in 2e-3");
+                        "write a number after it, as in 2e-3");
         }
     } else if (literal->base == 16 && literal->real) {
         return fail(literal, "a hexadecimal number with a point needs an exponent",
@@ -135,7 +135,7 @@ bool vyre_literal_read(vyre_str text, vyre_literal *out_literal) {
     }
     if (at < text.size && literal->base == 2 && text.data[at] >= '2' && text.data[at] <= '9') {
         return fail(literal, "a binary number has a digit other than 0 and 1",
-                    "use only 0 and 1 behind 0b");
+                    "use only 0 and 1 after 0b");
     }
     return read_suffix((vyre_str){text.data + at, text.size - at}, literal);
 }

@@ -191,8 +191,8 @@ void lower_unknown(vyre_lower *lower, vyre_node node, uint32_t symbol, bool is_c
         vyre_near_print(&near, &fix, "did you mean ");
         vyre_strbuf_puts(&fix, near.count ? "?"
                                : is_call
-                                   ? "declare a function of that name with `fn`, or see "
-                                     "docs/operations.md for what there is"
+                                   ? "declare a function of that name with `fn`; `vyre help "
+                                     "operations` lists the operations"
                                    : "declare it with `let`, `var` or `const` before using it");
     }
     vyre_spot spot = vyre_node_spot(&node);

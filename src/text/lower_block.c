@@ -326,11 +326,11 @@ static void lower_return(vyre_lower *lower, vyre_node node) {
         lower_name(lower, lower->unit->items.items[function.item].symbol, &text);
         if (!function.result_count) {
             lower_report(lower, vyre_node_spot(&node), 506,
-                         "state the type of the result behind `->`",
+                         "write the type of the result after `->`",
                          "`%s` is declared to return no value", text.text);
         } else {
             lower_report(lower, vyre_node_spot(&node), 506,
-                         "return as many values as stand behind `->`",
+                         "return as many values as `->` declares",
                          "`%s` returns %u value%s, found %u", text.text, function.result_count,
                          function.result_count == 1 ? "" : "s", count);
         }
@@ -340,7 +340,7 @@ static void lower_return(vyre_lower *lower, vyre_node node) {
         vyre_type type = i < function.result_count
                              ? (vyre_type)lower->unit->result_types.items[function.results + i]
                              : VYRE_TYPE_VOID;
-        uint32_t value = lower_typed(lower, value_node, type, "the value returned", VYRE_NONE);
+        uint32_t value = lower_typed(lower, value_node, type, "the returned value", VYRE_NONE);
         if (matches && !lower_push(lower, value)) {
             return;
         }
@@ -391,9 +391,9 @@ void lower_jump(vyre_lower *lower, uint32_t number) {
         lower_report(lower, spot, 504,
                      is_yield ? "yield directly in a branch of `let a = if ... else ...;`"
                               : "use it inside a loop of the same function",
-                     is_yield ? "`yield` stands outside of an `if` that gives values"
-                     : node.kind == VYRE_NODE_BREAK ? "`break` stands outside of a loop"
-                                                    : "`continue` stands outside of a loop");
+                     is_yield                       ? "`yield` is outside an `if` that gives values"
+                     : node.kind == VYRE_NODE_BREAK ? "`break` is outside a loop"
+                                                    : "`continue` is outside a loop");
         push_values(lower, node.a, 0, 0);
         lower->values.count = base;
         return;

@@ -27,7 +27,7 @@ static bool check_count(vyre_lower *lower, vyre_node call, const char *name, uin
         return false; /* the list itself is broken, as was reported */
     }
     lower_report(lower, vyre_node_spot(&call), 303,
-                 found < wanted ? "add what is missing" : "remove what is too much",
+                 found < wanted ? "add the missing ones" : "remove the extra ones",
                  "`%s` takes %u operand%s, found %u", name, wanted, wanted == 1 ? "" : "s", found);
     lower_look_through(lower, call);
     return false;
@@ -120,7 +120,7 @@ static vyre_operand lower_values(vyre_lower *lower, vyre_node call, const vyre_w
     }
     if (!lower->builder && !is_choice) {
         lower_report(lower, spot, 307, "use operators, conversions, min and max",
-                     "`%s` is not computed when the file is read", word->text);
+                     "`%s` cannot be computed at compile time", word->text);
         return lower_poison();
     }
     same = same ? same : plain_type(rule, expected);
@@ -137,7 +137,7 @@ static vyre_operand lower_values(vyre_lower *lower, vyre_node call, const vyre_w
     if (!lower->builder) {
         if (operands[0].type != operands[1].type || same == VYRE_TYPE_BOOL) {
             lower_report(lower, spot, 302, "convert one of them with a type's name, as in u32(x)",
-                         "the operands of `%s` are %s and %s, expected one type of number",
+                         "the operands of `%s` are %s and %s, expected numbers of the same type",
                          word->text, vyre_type_name((vyre_type)operands[0].type),
                          vyre_type_name((vyre_type)operands[1].type));
             return lower_poison();
@@ -220,7 +220,7 @@ bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_bin
     snprintf(fix, sizeof fix, "declare it as `inout buffer<%s>`",
              vyre_type_name((vyre_type)array->type));
     vyre_spot spot = vyre_node_spot(&node);
-    lower_report(lower, spot, 401, fix, "`%s` is declared as a buffer that is only read",
+    lower_report(lower, spot, 401, fix, "`%s` is declared as a read-only buffer",
                  lower_name(lower, array->symbol, &text));
     return false;
 }
@@ -233,7 +233,9 @@ static vyre_operand lower_of_array(vyre_lower *lower, vyre_node call, const vyre
     vyre_node node = lower_node(lower, argument(lower, call, 0));
     if (node.kind != VYRE_NODE_NAME) {
         if (node.kind != VYRE_NODE_ERROR) {
-            lower_report(lower, vyre_node_spot(&node), 309, "write the name of an array alone",
+            lower_report(lower, vyre_node_spot(&node), 309,
+                         "write the name of an array, without an "
+                         "index",
                          "the operand of `%s` is not an array", word->text);
         }
         return lower_poison();
@@ -337,7 +339,7 @@ static vyre_operand lower_named_operation(vyre_lower *lower, vyre_node call, con
     if (!lower->builder && !on_values) {
         lower_report(lower, vyre_node_spot(&call), 307,
                      "use numbers, other constants and operators on them",
-                     "`%s` is not known when the file is read", word->text);
+                     "`%s` is not known at compile time", word->text);
         return lower_poison();
     }
     if (on_values) {
@@ -374,7 +376,7 @@ vyre_callee lower_callee(vyre_lower *lower, vyre_node node) {
         const vyre_word *word = vyre_word_of(symbol->word);
         if (word->class_of == VYRE_WORD_CONTEXT && word->code == VYRE_WORD_CEIL_DIV) {
             lower_report(lower, vyre_node_spot(&node), 206, "write (a + b - 1) / b",
-                         "`ceil_div` stands in sizes only");
+                         "`ceil_div` can be used only in sizes");
         } else {
             lower_unknown(lower, node, node.a, true);
         }
@@ -415,9 +417,9 @@ vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_type expected) 
     vyre_name_text text;
     lower_callee_name(callee, &text);
     if (!lower->builder) {
-        lower_report(lower, vyre_node_spot(&node), 307,
-                     "use numbers, other constants and operators on them",
-                     "`%s` is a function, and functions run when the program does", text.text);
+        lower_report(
+            lower, vyre_node_spot(&node), 307, "use numbers, other constants and operators on them",
+            "`%s` is a function, and functions cannot be called at compile time", text.text);
         return lower_poison();
     }
     const vyre_function *function = lower_function_of(callee);
@@ -426,7 +428,7 @@ vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_type expected) 
         if (results) {
             lower_report(lower, vyre_node_spot(&node), 309,
                          "name all of them, as in `let (a, b) = f(x);`",
-                         "`%s` gives %u values where one is asked for", text.text, results);
+                         "`%s` gives %u values, expected one", text.text, results);
         } else {
             lower_report(lower, vyre_node_spot(&node), 309,
                          "call it in a statement of its own, or let it return a value",
@@ -454,7 +456,7 @@ void lower_call_statement(vyre_lower *lower, uint32_t number) {
         if (!(vyre_op_info_of(word->code)->effects & ~VYRE_EFFECT_SUBGROUP) &&
             result.kind != VYRE_OPERAND_POISON) {
             lower_report(lower, vyre_node_spot(&node), 107, fix,
-                         "the result of `%s` is dropped, and it has no other effect", word->text);
+                         "the result of `%s` is not used, and it has no other effect", word->text);
         }
         return;
     }
@@ -473,10 +475,9 @@ void lower_call_statement(vyre_lower *lower, uint32_t number) {
     lower_callee_name(callee, &text);
     if (lower_is_pure(callee.unit, callee.unit->items.items[callee.item].index, 0)) {
         lower_report(lower, vyre_node_spot(&node), 107, fix,
-                     "the result of `%s` is dropped, and it has no other effect", text.text);
+                     "the result of `%s` is not used, and it has no other effect", text.text);
     } else if (!lower->silent) {
-        lower_report(lower, vyre_node_spot(&node), 804,
-                     "write `let _ = ...;` if that is what you want",
-                     "the result of `%s` is dropped", text.text);
+        lower_report(lower, vyre_node_spot(&node), 804, "write `let _ = ...;` to discard it",
+                     "the result of `%s` is not used", text.text);
     }
 }

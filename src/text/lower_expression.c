@@ -20,7 +20,7 @@ vyre_operand lower_built(const vyre_lower *lower, uint32_t value) {
 static void not_constant(vyre_lower *lower, vyre_node node, const char *what) {
     lower_report(lower, vyre_node_spot(&node), 307,
                  "use numbers, other constants and operators on them",
-                 "%s is not known when the file is read", what);
+                 "%s is not known at compile time", what);
 }
 
 static bool is_logic(vyre_token_kind operation) {
@@ -46,20 +46,20 @@ bool lower_settle_plain(vyre_lower *lower, vyre_operand *operand, vyre_type type
     vyre_type_class class = vyre_type_class_of(wanted);
     if (class == VYRE_CLASS_BOOL) {
         lower_report(lower, spot, 304, "write true or false, or compare numbers",
-                     "the number %s stands where a bool is asked for", shown);
+                     "found the number %s, expected a bool", shown);
     } else if (plain.real && class & VYRE_CLASS_INTEGER) {
         lower_report(lower, spot, 304,
-                     "write a whole number, or convert the other operand to a float type",
-                     "the number %s has no place in the integer type %s", shown, name);
+                     "write an integer, or convert the other operand to a float type",
+                     "the number %s is not an integer, and the type is %s", shown, name);
     } else if (plain.negative && class == VYRE_CLASS_UNSIGNED) {
         lower_report(lower, spot, 304, "use a signed type, or write the bits as in 0xffffffff",
-                     "the number %s does not fit %s, which has no negative numbers", shown, name);
+                     "the number %s does not fit in %s, which is unsigned", shown, name);
     } else {
         lower_report(lower, spot, 304,
                      class == VYRE_CLASS_FLOAT ? "use a wider type, such as f32 or f64"
                      : type == VYRE_TYPE_VOID  ? "give it a type, as in 7u or 7u64"
                                                : "use a wider type",
-                     "the number %s does not fit %s", shown, name);
+                     "the number %s does not fit in %s", shown, name);
     }
     *operand = lower_poison();
     return false;
@@ -73,10 +73,10 @@ static vyre_operand lower_plain_error(vyre_lower *lower, vyre_plain_error error,
         break;
     case VYRE_PLAIN_ZERO_DIVISOR:
         lower_report(lower, spot, 310, "divide by another number, or give the operands a type",
-                     "plain numbers are divided by zero");
+                     "a constant expression divides by zero");
         break;
     case VYRE_PLAIN_NOT_INTEGER:
-        lower_report(lower, spot, 301, "use whole numbers", "the operator takes integers only");
+        lower_report(lower, spot, 301, "use integers", "the operator takes integers only");
         break;
     default:
         lower_report(lower, spot, 304, "shift by 0 to 63", "the shift count is out of range");
@@ -448,7 +448,7 @@ static vyre_operand lower_position(vyre_lower *lower, vyre_node node, vyre_op op
         return lower_poison();
     }
     if (has_components && component == 3 && lower->dimensions > 1) {
-        lower_report(lower, spot, 607, "name a component: .x or .y, or .z where there are three",
+        lower_report(lower, spot, 607, "name a component: .x or .y, or .z if there are three",
                      "`%s` has %u components here", name, lower->dimensions);
         return lower_poison();
     }
@@ -484,8 +484,7 @@ static vyre_operand lower_binding(vyre_lower *lower, vyre_node node, vyre_name_b
     case VYRE_BINDING_ARRAY:
         lower_report(lower, vyre_node_spot(&node), 204,
                      "name an element as in a[gid], or its length as in len(a)",
-                     "`%s` is an array and stands where a value is asked for",
-                     lower_name(lower, node.a, &text));
+                     "`%s` is an array, expected a value", lower_name(lower, node.a, &text));
         return lower_poison();
     default: return lower_poison();
     }
@@ -508,7 +507,7 @@ static vyre_operand lower_named(vyre_lower *lower, vyre_node node) {
             return lower_position(lower, node, (vyre_op)word->code, 3);
         }
         lower_report(lower, vyre_node_spot(&node), 204, "call it with its operands in parentheses",
-                     "`%s` is an operation and stands where a value is asked for", word->text);
+                     "`%s` is an operation, expected a value", word->text);
         return lower_poison();
     }
     if (symbol.item == VYRE_NONE) {
@@ -524,9 +523,9 @@ static vyre_operand lower_named(vyre_lower *lower, vyre_node node) {
     }
     lower_report(lower, vyre_node_spot(&node), 204,
                  item.kind == VYRE_ITEM_FUNCTION ? "call it with its arguments in parentheses"
-                                                 : "use a function; programs are not called",
-                 "`%s` is %s and stands where a value is asked for",
-                 lower_name(lower, node.a, &text), lower_kind_of(lower, node.a));
+                                                 : "call a function; a program cannot be called",
+                 "`%s` is %s, expected a value", lower_name(lower, node.a, &text),
+                 lower_kind_of(lower, node.a));
     return lower_poison();
 }
 
@@ -567,7 +566,7 @@ uint32_t lower_index(vyre_lower *lower, uint32_t node) {
             char shown[VYRE_PLAIN_SHOWN];
             vyre_plain plain = vyre_operand_plain(index);
             vyre_plain_show(lower->unit->source.text, &plain, shown);
-            lower_report(lower, spot, 304, "use a whole number from 0 on",
+            lower_report(lower, spot, 304, "use an integer of at least 0",
                          "the number %s cannot be an index", shown);
             return VYRE_NONE;
         }
@@ -639,9 +638,9 @@ static vyre_operand lower_bits(vyre_lower *lower, vyre_node node) {
     if (type == VYRE_TYPE_BOOL || operand.kind != VYRE_OPERAND_PLAIN || operand.real ||
         operand.negative || (bytes < 8 && operand.value >> (bytes * 8))) {
         lower_report(lower, vyre_node_spot(&node), 304,
-                     "write the bits as a plain number, as in bits<f32>(0x7fc00000)",
-                     "`bits<%s>` takes a plain number of at most %u bits", vyre_type_name(type),
-                     bytes * 8);
+                     "write the bits as a number without a suffix, as in bits<f32>(0x7fc00000)",
+                     "`bits<%s>` takes a number without a suffix, of at most %u bits",
+                     vyre_type_name(type), bytes * 8);
         return lower_poison();
     }
     return lower_constant(lower, type, operand.value);
@@ -669,7 +668,7 @@ static vyre_operand lower_any(vyre_lower *lower, uint32_t number, vyre_type expe
 vyre_operand lower_expression(vyre_lower *lower, uint32_t node, vyre_type expected) {
     if (lower->depth >= VYRE_LIMIT_EXPRESSION_NESTING) {
         lower_report(lower, lower_spot(lower, node), 701,
-                     "name parts with `let`, or let functions call fewer others",
+                     "name parts of the expression with `let`, or nest calls less deeply",
                      "expressions and calls are nested deeper than %d levels",
                      VYRE_LIMIT_EXPRESSION_NESTING);
         return lower_poison();

@@ -320,7 +320,7 @@ bool lower_may_call(vyre_lower *lower, vyre_callee callee, vyre_node call, uint3
     if (found != wanted) {
         vyre_name_text text;
         vyre_strbuf how = {0};
-        const char *fix = found < wanted ? "add what is missing" : "remove what is too much";
+        const char *fix = found < wanted ? "add the missing ones" : "remove the extra ones";
         lower_report(lower, spot, 303, lower_how(callee, fix, &how),
                      "`%s` takes %u argument%s, found %u", lower_callee_name(callee, &text), wanted,
                      wanted == 1 ? "" : "s", found);
@@ -333,13 +333,13 @@ bool lower_may_call(vyre_lower *lower, vyre_callee callee, vyre_node call, uint3
     }
     if (lower->inlined > VYRE_LIMIT_INSTRUCTIONS) {
         lower->exhausted = true;
-        lower_report(lower, spot, 701, "call functions less often, or in a loop",
-                     "inlined functions make the text longer than %d instructions",
+        lower_report(lower, spot, 701, "call functions in fewer places, or in a loop",
+                     "inlining makes the program longer than %d instructions",
                      VYRE_LIMIT_INSTRUCTIONS);
         return false;
     }
     if (lower->depth >= VYRE_LIMIT_EXPRESSION_NESTING) {
-        lower_report(lower, spot, 701, "let functions call fewer others",
+        lower_report(lower, spot, 701, "nest calls less deeply",
                      "expressions and calls are nested deeper than %d levels",
                      VYRE_LIMIT_EXPRESSION_NESTING);
         return false;

@@ -8,8 +8,8 @@
 static bool read_id(vyre_lower *lower, vyre_node call, vyre_name_text *out) {
     const char *from = lower->unit->source.text + call.a;
     if (call.length >= sizeof out->text) {
-        lower_report(lower, vyre_node_spot(&call), 206, "see `vyre ops` for what there is",
-                     "the id of an operation has more than %d bytes", VYRE_LIMIT_NAME_BYTES);
+        lower_report(lower, vyre_node_spot(&call), 206, "`vyre ops` lists the operations",
+                     "the ID of an operation has more than %d bytes", VYRE_LIMIT_NAME_BYTES);
         return false;
     }
     for (uint32_t i = 0; i < call.length; i++) {
@@ -17,8 +17,10 @@ static bool read_id(vyre_lower *lower, vyre_node call, vyre_name_text *out) {
         bool belongs = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                        c == '_' || c == '.';
         if (!belongs) {
-            lower_report(lower, vyre_node_spot(&call), 102, "write it as one word: `hash.mix(...)`",
-                         "something stands between the parts of an operation's id");
+            lower_report(lower, vyre_node_spot(&call), 102,
+                         "write it without spaces or comments, as "
+                         "in `hash.mix(...)`",
+                         "an operation's ID has a space or comment inside");
             return false;
         }
         out->text[i] = c;
@@ -37,7 +39,7 @@ static void report_unknown(vyre_lower *lower, vyre_node call, const char *id) {
         vyre_near_add(&near, known);
     }
     vyre_near_print(&near, &fix, "did you mean ");
-    vyre_strbuf_puts(&fix, near.count ? "?" : "see `vyre ops` for the operations there are");
+    vyre_strbuf_puts(&fix, near.count ? "?" : "`vyre ops` lists the operations");
     lower_report(lower, vyre_node_spot(&call), 206, vyre_strbuf_string(&fix),
                  "unknown operation `%s`", id);
     if (fix.failed) {
@@ -82,7 +84,7 @@ static bool find_source(vyre_lower *lower, vyre_node call, vyre_library_source *
     if (out_source->form == VYRE_LIBRARY_OPAQUE || !out_source->text) {
         lower_report(lower, vyre_node_spot(&call), 206,
                      "use it through the API or from the command line",
-                     "`%s` is not made of program text and cannot be called from it", id.text);
+                     "`%s` has no program text, so a program cannot call it", id.text);
         return false;
     }
     return true;
@@ -180,7 +182,7 @@ vyre_callee lower_operation_of(vyre_lower *lower, vyre_node call, vyre_library_f
         lower_spoil(lower);
     } else if (!find_entry(unit, &source, &callee.item)) {
         lower_report(lower, vyre_node_spot(&call), 206, "correct the dialect's manifest",
-                     "`%s` is said to be %s `%s` of %s, which has none", source.id,
+                     "the manifest says that `%s` is %s `%s` of %s, which has none", source.id,
                      form_names[form], source.entry, unit->source.name);
     } else {
         callee.unit = unit;

@@ -1,4 +1,3 @@
-
 #include "ir/builder.h"
 #include "text/lower.h"
 
@@ -107,7 +106,7 @@ void lower_phase(vyre_lower *lower, vyre_node node) {
     uint32_t workgroup = vyre_parser_part(parser, node.a, VYRE_PHASE_WORKGROUP);
     count = vyre_parser_count(parser, workgroup);
     if (count > desc.dimensions) {
-        lower_report(lower, vyre_node_spot(&node), 602, "give both as many dimensions",
+        lower_report(lower, vyre_node_spot(&node), 602, "give both the same number of dimensions",
                      "the workgroup has %u dimensions, the domain %u", count, desc.dimensions);
         count = 0;
     }

@@ -44,7 +44,9 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
         return constant->value;
     }
     if (constant->state == STATE_ACTIVE) {
-        vyre_source_report(&lower->unit->source, item->spot, 307, "break the circle with a number",
+        vyre_source_report(&lower->unit->source, item->spot, 307,
+                           "replace one of the references with a "
+                           "number",
                            "the constant `%s` depends on itself",
                            lower_name(lower, item->symbol, &text));
         return lower_poison();
@@ -100,7 +102,7 @@ uint32_t lower_count(vyre_lower *lower, uint32_t node, uint32_t most, uint32_t c
     }
     uint64_t number;
     if (!whole_number(&value, &number) || !number || number > most) {
-        lower_report(lower, lower_spot(lower, node), code, "use a whole number within these bounds",
+        lower_report(lower, lower_spot(lower, node), code, "use an integer within these bounds",
                      "the size of %s is not between 1 and %u", what, most);
         return 0;
     }
@@ -123,7 +125,7 @@ static uint32_t lower_size_constant(vyre_lower *lower, vyre_node node, vyre_oper
         return VYRE_NONE;
     }
     if (!whole_number(&value, &number)) {
-        return refuse(lower, node, "a number that is negative or not whole");
+        return refuse(lower, node, "a number that is negative or not an integer");
     }
     lower_at(lower, vyre_node_spot(&node));
     return vyre_build_size_const(lower->builder, number);
@@ -204,7 +206,9 @@ static uint32_t lower_size_call(vyre_lower *lower, vyre_node node) {
         return refuse(lower, node, "a call of another operation");
     }
     if (count != (is_len ? 1u : 2u)) {
-        lower_report(lower, vyre_node_spot(&node), 303, "write len(a), or min(a, b) and the like",
+        lower_report(lower, vyre_node_spot(&node), 303,
+                     "write len(a), or two operands as in "
+                     "min(a, b)",
                      "`%s` takes %d operand%s, found %u", word->text, is_len ? 1 : 2,
                      is_len ? "" : "s", count);
         return VYRE_NONE;
@@ -247,8 +251,7 @@ static uint32_t lower_size_any(vyre_lower *lower, uint32_t number) {
 uint32_t lower_size(vyre_lower *lower, uint32_t node) {
     if (lower->depth >= VYRE_LIMIT_EXPRESSION_NESTING || lower->inlined > VYRE_LIMIT_INSTRUCTIONS) {
         lower_report(lower, lower_spot(lower, node), 701, "use fewer terms, or a constant",
-                     "the size has more than %d terms nested in one another",
-                     VYRE_LIMIT_EXPRESSION_NESTING);
+                     "the size nests more than %d terms", VYRE_LIMIT_EXPRESSION_NESTING);
         return VYRE_NONE;
     }
     lower->inlined++;

@@ -54,10 +54,10 @@ static void lower_let_list(vyre_lower *lower, vyre_node node) {
         }
     } else if (call.kind != VYRE_NODE_ERROR) {
         lower_report(lower, vyre_node_spot(&call), 309, "name one value, as in `let a = ...;`",
-                     "only functions and blocks give values to a list of names");
+                     "only a function call or a block gives several values");
     }
     if (given != VYRE_NONE && given != count) {
-        lower_report(lower, vyre_node_spot(&call), 506, "name as many values as it gives",
+        lower_report(lower, vyre_node_spot(&call), 506, "write one name for each value",
                      "`%s` gives %u value%s, %u are named", called, given, given == 1 ? "" : "s",
                      count);
         given = VYRE_NONE;
@@ -224,8 +224,8 @@ static void lower_assign_name(vyre_lower *lower, uint32_t number, vyre_node plac
         bool is_counter = binding && binding->kind == VYRE_BINDING_COUNTER;
         lower_report(lower, vyre_node_spot(&place), 207,
                      is_array     ? "assign to an element, as in a[gid] = x"
-                     : is_value   ? "declare it with `var` if it is to change"
-                     : is_counter ? "count a variable of your own in a `while` loop"
+                     : is_value   ? "declare it with `var` to assign to it"
+                     : is_counter ? "use a `while` loop with a variable of your own"
                                   : "assign to a variable that `var` declares",
                      "`%s` is %s and cannot be assigned to", lower_name(lower, place.a, &text),
                      lower_kind_of(lower, place.a));
@@ -246,7 +246,7 @@ static void warn_unreachable(vyre_lower *lower, vyre_node node) {
         node = lower_node(lower, node.a);
     }
     if (!lower->silent && !lower_has_mistakes(lower)) {
-        lower_report(lower, vyre_node_spot(&node), 802, "remove it, or the jump in front of it",
+        lower_report(lower, vyre_node_spot(&node), 802, "remove it, or the jump before it",
                      "this statement is never reached");
     }
 }

@@ -252,8 +252,8 @@ vyre_status vyre_module_parse_with(const vyre_parse_options *options, const char
     fenv_t callers;
     *out_module = NULL;
     if (fegetenv(&callers) || fesetenv(FE_DFL_ENV)) {
-        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "parse it in another thread",
-                                "the floating-point environment of the thread cannot be set");
+        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "parse it on another thread",
+                                "cannot set the floating-point environment of this thread");
     }
     vyre_status status = parse(options, name, text, size, diagnostics, out_module);
     fesetenv(&callers);

@@ -1,4 +1,3 @@
-
 #include "text/parse.h"
 
 /* How strongly an operator binds; 0 for a token that is none. */
@@ -95,7 +94,7 @@ static uint32_t parse_dotted(vyre_parser *parser, vyre_token first) {
         last = parser->state.token;
         parts++;
         if (last.symbol == VYRE_NONE || parse_at_item(parser)) {
-            parse_unexpected(parser, "a name behind the point", "write .x, .y or .z");
+            parse_unexpected(parser, "a name after the point", "write .x, .y or .z");
             return 0;
         }
         parse_advance(parser);
@@ -163,7 +162,7 @@ uint32_t parse_named(vyre_parser *parser) {
         if (parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
             parse_error(parser, vyre_token_spot(&parser->state.token), 102,
                         "compute one index, as in a[row * width + column]",
-                        "an array has one index, found a second one");
+                        "an array takes one index, found a second one");
             parser->lost = true;
         }
         if (parser->state.after.line == spot.line) {
@@ -226,10 +225,10 @@ static uint32_t parse_primary(vyre_parser *parser) {
         return node;
     }
     case VYRE_TOKEN_DOT:
-        parse_unexpected(parser, "an operand", "write a digit in front of the point, as in 0.5");
+        parse_unexpected(parser, "an operand", "write a digit before the point, as in 0.5");
         return 0;
     case VYRE_TOKEN_PLUS:
-        parse_unexpected(parser, "an operand", "leave out the sign; to count up write `i += 1`");
+        parse_unexpected(parser, "an operand", "remove the sign; to count up write `i += 1`");
         return 0;
     case VYRE_TOKEN_IF:
     case VYRE_TOKEN_FOR:

@@ -25,7 +25,7 @@ static uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_pr
         kind = VYRE_ARGUMENT_OUT;
         if (!of_program) {
             parse_error(parser, vyre_token_spot(&parser->state.token), 108,
-                        "write `inout buffer`; it takes any array that may be written",
+                        "write `inout buffer`; it accepts any writable array",
                         "a function's parameter cannot be `out`");
         }
         parse_advance(parser);
@@ -42,12 +42,12 @@ static uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_pr
             parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
         }
     } else if (kind != VYRE_ARGUMENT_SCALAR) {
-        parse_unexpected(parser, "`buffer`", "write `buffer<type>`; only buffers are written to");
+        parse_unexpected(parser, "`buffer`", "write `buffer<type>`; only buffers can be written");
     } else {
         vyre_type type = parse_type(parser);
         parser->syntax.nodes.items[name].detail = (uint8_t)type;
         if (!parser->lost && parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
-            parse_unexpected(parser, "`,` or `)`", "an array is written buffer<type>");
+            parse_unexpected(parser, "`,` or `)`", "write an array as buffer<type>");
         }
     }
     parser->quiet = parser->lost; /* other arguments may have mistakes of their own */
@@ -60,7 +60,7 @@ static uint32_t parse_argument_list(vyre_parser *parser, const char *what, bool 
     while (!parser->lost && !parse_at(parser, VYRE_TOKEN_RIGHT_PAREN)) {
         if (parser->pending.count - pending == VYRE_LIMIT_ARGUMENTS) {
             parse_error(parser, vyre_token_spot(&parser->state.token), 701,
-                        "put values into a buffer", "there are more than %d arguments",
+                        "pass values in a buffer", "there are more than %d arguments",
                         VYRE_LIMIT_ARGUMENTS);
             parser->lost = true;
             break;
@@ -103,8 +103,8 @@ static uint32_t parse_domain(vyre_parser *parser, uint32_t *from) {
             *from = size;
             size = vyre_parse_expression(parser);
         } else {
-            parse_unexpected(parser, "`max` behind the element",
-                             "state the largest size it may have, as in `over count[0] max n`");
+            parse_unexpected(parser, "`max` after the element",
+                             "write the largest size it can have, as in `over count[0] max n`");
         }
     }
     parse_push(parser, size);
@@ -120,8 +120,9 @@ static void complain_clause(vyre_parser *parser) {
                                                                         : NULL;
     if (clause) {
         parse_error(parser, vyre_token_spot(&parser->state.token), 108,
-                    "the order is: deterministic over DOMAIN workgroup SIZE subgroup WIDTH",
-                    "`%s` is out of place or stands there twice", clause);
+                    "write clauses once, in this order: deterministic over DOMAIN workgroup SIZE "
+                    "subgroup WIDTH",
+                    "`%s` is out of order or repeated", clause);
         parser->lost = true;
     }
 }
@@ -132,7 +133,7 @@ uint32_t parse_phase(vyre_parser *parser, uint32_t name) {
     if (!parser->lost && !parse_at(parser, VYRE_TOKEN_OVER)) {
         complain_clause(parser);
     }
-    parse_expect(parser, VYRE_TOKEN_OVER, "say what the phase runs over, as in `over y`");
+    parse_expect(parser, VYRE_TOKEN_OVER, "write what the phase runs over, as in `over y`");
     if (!parser->lost) {
         parts[VYRE_PHASE_DOMAIN] = parse_domain(parser, &parts[VYRE_PHASE_FROM]);
     }
@@ -211,7 +212,7 @@ static uint32_t parse_results(vyre_parser *parser) {
             parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, NULL);
         }
     } else if (!parser->lost && parse_at(parser, VYRE_TOKEN_COLON)) {
-        parse_unexpected(parser, "`->` or `{`", "write the result's type behind ->");
+        parse_unexpected(parser, "`->` or `{`", "write the result's type after ->");
     }
     return parse_list(parser, pending);
 }
@@ -263,7 +264,7 @@ static void explain_item(vyre_parser *parser, vyre_token token) {
     for (size_t i = 0; i < MEANINGS && token.kind == VYRE_TOKEN_NAME; i++) {
         vyre_near_add(&near, vyre_str_of(meanings[i][0]));
     }
-    char fix[64] = "statements stand inside a program or function";
+    char fix[64] = "put statements inside a program or function";
     for (size_t i = 0; i < MEANINGS && near.count; i++) {
         if (meanings[i][0] == near.names[0].data) {
             snprintf(fix, sizeof fix, "write `%s`", meanings[i][1]);
@@ -286,7 +287,7 @@ uint32_t vyre_parse_item(vyre_parser *parser) {
     case VYRE_TOKEN_CONST: parse_advance(parser); return parse_constant(parser, spot);
     case VYRE_TOKEN_RIGHT_BRACE:
         parse_unexpected(parser, "`program`, `fn` or `const`",
-                         "remove the brace; all blocks in front of it are closed");
+                         "remove the brace; all blocks before it are closed");
         return skip_item(parser);
     default: explain_item(parser, token); return skip_item(parser);
     }
@@ -304,9 +305,9 @@ static uint32_t complain_step(vyre_parser *parser, vyre_spot spot) {
     }
     top(parser)->complained = true;
     parse_error(parser, spot, 108,
-                "put it into a phase: `phase over DOMAIN { ... }`, or write `over DOMAIN` in "
-                "front of the program's `{`",
-                "a statement stands outside of any phase");
+                "put it into a phase: `phase over DOMAIN { ... }`, or write `over DOMAIN` before "
+                "the program's `{`",
+                "a statement is outside any phase");
     return parse_skip(parser);
 }
 
@@ -323,7 +324,7 @@ static uint32_t end_step(vyre_parser *parser, uint32_t node) {
 static uint32_t parse_require(vyre_parser *parser, vyre_spot spot) {
     if (top(parser)->kind != VYRE_NODE_PROGRAM || top(parser)->started) {
         parse_error(parser, spot, 108, "move it to the start of the program",
-                    "a requirement stands behind a phase or repeat");
+                    "a requirement follows a phase or repeat");
         parser->quiet = false;
     }
     parse_advance(parser);
@@ -332,8 +333,8 @@ static uint32_t parse_require(vyre_parser *parser, vyre_spot spot) {
     bool is_equation = head.kind == VYRE_NODE_BINARY && head.detail == VYRE_TOKEN_EQUAL;
     if (!parser->lost && !is_equation && head.kind != VYRE_NODE_ERROR) {
         parse_error(parser, vyre_node_spot(&head), 604,
-                    "write two sizes, as in `require len(a) == len(b);`",
-                    "a requirement is that two sizes are equal");
+                    "write `==` between two sizes, as in `require len(a) == len(b);`",
+                    "a requirement must compare two sizes with ==");
     }
     return end_step(parser,
                     parse_node(parser, VYRE_NODE_REQUIRE, spot, 0, is_equation ? head.a : VYRE_NONE,
@@ -348,7 +349,7 @@ uint32_t parse_step(vyre_parser *parser) {
     case VYRE_TOKEN_SCRATCH:
         if (!of_program || top(parser)->started) {
             parse_error(parser, spot, 108, "move it to the start of the program",
-                        "a scratch array is declared behind a phase or repeat");
+                        "a scratch array is declared after a phase or repeat");
             parser->quiet = false;
         }
         return parse_array(parser, VYRE_NODE_SCRATCH, "a scratch array");
@@ -384,7 +385,7 @@ uint32_t parse_step(vyre_parser *parser) {
             vyre_node head = vyre_parser_node(parser, size);
             parse_error(parser, vyre_node_spot(&head), 605,
                         "write `while` with an element, as in `repeat while changed[0] { ... }`",
-                        "a repeat is controlled by one element of an array");
+                        "the condition of a repeat must be one element of an array");
         }
         uint32_t node = parse_node(parser, until ? VYRE_NODE_REPEAT_WHILE : VYRE_NODE_REPEAT, spot,
                                    0, name, size);
@@ -414,7 +415,7 @@ static uint32_t end_block(vyre_parser *parser, vyre_spot spot) {
     if (block.semicolon == VYRE_SEMICOLON_ALLOWED) {
         parse_take(parser, VYRE_TOKEN_SEMICOLON);
     } else if (block.semicolon == VYRE_SEMICOLON_NEEDED) {
-        parse_expect(parser, VYRE_TOKEN_SEMICOLON, "a block that gives values ends with `};`");
+        parse_expect(parser, VYRE_TOKEN_SEMICOLON, "end a block that gives values with `};`");
     }
     return parse_node(parser, VYRE_NODE_END, spot, block.kind, 0, 0);
 }

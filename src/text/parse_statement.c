@@ -155,7 +155,7 @@ static uint32_t parse_carried(vyre_parser *parser) {
     parse_expect(parser, VYRE_TOKEN_LEFT_PAREN, "list the carried values, as in (sum = 0.0f)");
     while (!parser->lost && !parse_at(parser, VYRE_TOKEN_RIGHT_PAREN)) {
         parse_push(parser, parse_typed_name(parser, "a carried value"));
-        parse_expect(parser, VYRE_TOKEN_ASSIGN, "give the carried value its first value");
+        parse_expect(parser, VYRE_TOKEN_ASSIGN, "give the carried value an initial value");
         parse_push(parser, parser->lost ? 0 : vyre_parse_expression(parser));
         if (!parse_take(parser, VYRE_TOKEN_COMMA)) {
             break;
@@ -185,7 +185,7 @@ static uint32_t parse_if(vyre_parser *parser, uint32_t results) {
     uint32_t condition = vyre_parse_expression(parser);
     if (!parser->lost && parse_at(parser, VYRE_TOKEN_ASSIGN)) {
         parse_error(parser, vyre_token_spot(&parser->state.token), 102,
-                    "compare with ==", "expected `{` behind the condition, found `=`");
+                    "compare with ==", "expected `{` after the condition, found `=`");
         parser->lost = true;
         condition = 0;
     }
@@ -327,7 +327,7 @@ static uint32_t parse_var(vyre_parser *parser) {
         value = parse_length(parser);
         if (!parser->lost && parse_at(parser, VYRE_TOKEN_ASSIGN)) {
             parse_unexpected(parser, "`;`",
-                             "private arrays start as zeros; assign elements instead");
+                             "assign to its elements instead; a private array starts as zeros");
         }
     } else if (!parser->lost && parse_take(parser, VYRE_TOKEN_ASSIGN)) {
         value = vyre_parse_expression(parser);
@@ -339,7 +339,7 @@ static uint32_t parse_var(vyre_parser *parser) {
     if (!parser->lost && kind == VYRE_NODE_VAR && value == VYRE_NONE &&
         !vyre_parser_node(parser, name).detail) {
         parse_error(parser, vyre_token_spot(&parser->state.token), 102,
-                    "give it a type or a first value, as in `var n: u32;` or `var n = 0u;`",
+                    "give it a type or an initial value, as in `var n: u32;` or `var n = 0u;`",
                     "the variable has neither a type nor a value");
     }
     parse_semicolon(parser);
@@ -400,7 +400,7 @@ static void explain_name(vyre_parser *parser, vyre_token first) {
     } else if (near.count) {
         snprintf(fix, sizeof fix, "write `%.*s`", (int)near.names[0].size, near.names[0].data);
     }
-    parse_unexpected(parser, "`=`, `[` or `(` behind the name", fix);
+    parse_unexpected(parser, "`=`, `[` or `(` after the name", fix);
 }
 
 /* An assignment or a call; anything else that starts like an expression does nothing. */
@@ -417,7 +417,7 @@ static uint32_t parse_other(vyre_parser *parser) {
         if (kind != VYRE_NODE_NAME && kind != VYRE_NODE_ELEMENT) {
             parse_error(parser, vyre_token_spot(&first), 102,
                         "assign to a variable or to an element of an array",
-                        "this cannot be assigned to");
+                        "the left side cannot be assigned to");
         }
         parse_advance(parser);
         uint32_t value = vyre_parse_expression(parser);
@@ -432,7 +432,7 @@ static uint32_t parse_other(vyre_parser *parser) {
         if (kind == VYRE_NODE_BINARY) {
             parse_error(parser, vyre_token_spot(&first), 107,
                         "use the value, as in `let name = ...;`, or remove the statement",
-                        "the statement computes a value and drops it");
+                        "the statement computes a value that is not used");
         }
     } else if ((token.kind == VYRE_TOKEN_PLUS || token.kind == VYRE_TOKEN_MINUS) &&
                parse_peek(parser).kind == token.kind) {
@@ -450,7 +450,7 @@ static uint32_t parse_other(vyre_parser *parser) {
         parse_rest(parser, place);
         parse_error(parser, vyre_token_spot(&first), 107,
                     "use the value, as in `let name = ...;`, or remove the statement",
-                    "the statement computes a value and drops it");
+                    "the statement computes a value that is not used");
     }
     parse_semicolon(parser);
     return node;
@@ -495,16 +495,16 @@ uint32_t parse_statement(vyre_parser *parser) {
     case VYRE_TOKEN_SCRATCH:
     case VYRE_TOKEN_PHASE:
     case VYRE_TOKEN_REPEAT:
-        parse_error(parser, spot, 108, "move it out to the level of the program",
-                    "`%s` stands inside a phase or function",
+        parse_error(parser, spot, 108, "move it out of the block, to the level of the program",
+                    "`%s` is inside a phase or function",
                     vyre_token_text(parser->state.token.kind));
         return parse_skip(parser);
     case VYRE_TOKEN_CONST:
         parse_error(parser, spot, 108, "move it out of the program, or name the value with `let`",
-                    "a constant stands inside a block");
+                    "a constant is declared inside a block");
         return parse_skip(parser);
     case VYRE_TOKEN_ELSE:
-        parse_error(parser, spot, 102, "remove it, or write the `if` in front of it",
+        parse_error(parser, spot, 102, "remove it, or write an `if` before it",
                     "`else` without an `if`");
         return parse_skip(parser);
     case VYRE_TOKEN_SEMICOLON:

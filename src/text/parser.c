@@ -101,7 +101,7 @@ enum { SHOWN_BYTES = 40 };
 static void describe(const vyre_parser *parser, char *out, size_t size) {
     const vyre_token *token = &parser->state.token;
     if (token->kind == VYRE_TOKEN_END) {
-        snprintf(out, size, "the end of the text");
+        snprintf(out, size, "the end of the file");
         return;
     }
     bool cut = token->length > SHOWN_BYTES;
@@ -177,14 +177,14 @@ uint32_t parse_name(vyre_parser *parser, const char *what) {
     }
     if (token.symbol != VYRE_NONE && !parse_at_item(parser)) {
         parse_error(parser, vyre_token_spot(&token), 203, "choose another name",
-                    "`%.*s` is a word of the language and cannot be the name of %s",
-                    (int)token.length, parser->source->text + token.offset, what);
+                    "`%.*s` is a keyword and cannot be the name of %s", (int)token.length,
+                    parser->source->text + token.offset, what);
         parse_advance(parser);
         return 0;
     }
     char wanted[64];
     snprintf(wanted, sizeof wanted, "the name of %s", what);
-    parse_unexpected(parser, wanted, "names are letters, digits and _, not starting with a digit");
+    parse_unexpected(parser, wanted, "use letters, digits and _, and start with a letter or _");
     return 0;
 }
 
@@ -230,8 +230,8 @@ vyre_type parse_type(vyre_parser *parser) {
     best = foreign ? vyre_str_of(foreign) : best;
     char fix[96];
     snprintf(fix, sizeof fix, "%s%.*s",
-             sure ? "write " : "use bool, or i, u or f with its bits, as ", (int)best.size,
-             best.data);
+             sure ? "write " : "use bool, or i, u or f and a width in bits, such as ",
+             (int)best.size, best.data);
     parse_error(parser, vyre_token_spot(&token), 201, fix, "unknown type `%.*s`",
                 (int)(token.length < SHOWN_BYTES ? token.length : SHOWN_BYTES), name.data);
     parse_advance(parser);

@@ -71,7 +71,7 @@ bool vyre_source_check(vyre_source *source) {
     size_t size = (size_t)(source->end - source->text);
     if (size > VYRE_LIMIT_TEXT_BYTES) {
         vyre_source_report(source, (vyre_spot){0}, 701, "split it into several files",
-                           "the text has %zu bytes, more than the %d that are allowed", size,
+                           "the source has %zu bytes, and at most %d are allowed", size,
                            VYRE_LIMIT_TEXT_BYTES);
         return false;
     }

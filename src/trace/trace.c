@@ -123,14 +123,15 @@ static vyre_status add_line(void) {
     vyre_trace_file_close(&trace_file);
     atomic_store(&vyre_trace_active, false);
     return vyre_status_make(VYRE_STATUS_IO,
-                            error == EBADF ? "leave descriptors open that others opened"
+                            error == EBADF ? "do not close file descriptors that your program did "
+                                             "not open"
                                            : "free some space on that file system",
                             "cannot write %s: %s", trace.name, strerror(error));
 }
 
 static void tell(vyre_status status) {
     if (status) {
-        vyre_log(VYRE_LOG_WARNING, "there is no trace from here on: %s", vyre_status_text(status));
+        vyre_log(VYRE_LOG_WARNING, "the trace ends here: %s", vyre_status_text(status));
         vyre_status_free(status);
     }
 }

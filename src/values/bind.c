@@ -46,8 +46,8 @@ static vyre_status bind_value(values_binding *binding, uint32_t arg, const char 
     vyre_type type = (vyre_type)ir->args[arg].type;
     vyre_strbuf *bytes = &binding->bytes[arg];
     if (vyre_ir_is_out(ir, arg)) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave it out",
-                                "`%s` is an `out` buffer, which takes no value: it starts as zeros",
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "remove it",
+                                "`%s` is an `out` buffer, which starts as zeros and takes no value",
                                 name);
     }
     if (binding->given[arg]) {

@@ -21,9 +21,9 @@ static vyre_status check_count(const values_buffer_source *source, const char *v
     if (count <= VYRE_REFERENCE_MEMORY_BYTES / vyre_type_bytes(source->type)) {
         return VYRE_OK;
     }
-    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "ask for fewer",
-                            "`%s`: the elements of `%s` take more than %llu bytes, all that a run "
-                            "may use",
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "ask for fewer elements",
+                            "`%s`: the elements of `%s` take more than %llu bytes, the most that a "
+                            "run may use",
                             source->argument, value,
                             (unsigned long long)VYRE_REFERENCE_MEMORY_BYTES);
 }
@@ -123,18 +123,17 @@ static vyre_status check_bound(const parts *p, uint64_t bound) {
         return VYRE_OK;
     }
     return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                            is_integer ? "take a bound from 1 to one more than the largest number "
-                                         "of the type"
-                                       : "leave the bound out; only integers have one",
-                            "`%s`: `%s` has a bound that %s cannot have", p->source->argument,
+                            is_integer ? "use a bound from 1 to the type's largest number plus 1"
+                                       : "remove the bound; only integers take one",
+                            "`%s`: `%s` has a bound that is not valid for %s", p->source->argument,
                             p->value, vyre_type_name(type));
 }
 
 static vyre_status check_length(const parts *p, uint64_t count) {
     if (!p->count || count > UINT32_MAX) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "say how many there are, as in zeros:1024; at most 4294967295",
-                                "`%s`: `%s` is no number of elements", p->source->argument,
+                                "give the number of elements, as in zeros:1024; at most 4294967295",
+                                "`%s`: `%s` is not a number of elements", p->source->argument,
                                 p->value);
     }
     return check_count(p->source, p->value, count);
@@ -167,8 +166,9 @@ static vyre_status parse_cycle(const parts *p, rule kind, uint64_t count, vyre_s
         values_element_store(&list, type, 0);
     } else if (p->count < 2) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "write the elements behind their number, as in cycle:8:1,2,3",
-                                "`%s`: `%s` has nothing to repeat", p->source->argument, p->value);
+                                "write the elements after their number, as in cycle:8:1,2,3",
+                                "`%s`: `%s` has no elements to repeat", p->source->argument,
+                                p->value);
     } else {
         vyre_str text = p->at[1];
         status = parse_list(p->source, text.data, text.data + text.size, &list);
@@ -206,13 +206,12 @@ static vyre_status parse_file(const values_buffer_source *source, const char *pa
     const char *name = is_stdin ? "<stdin>" : path;
     if (!length) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "write the file's name behind the @, - for stdin",
+                                "write the file's name after the @, or - for stdin",
                                 "`%s`: `@` names no file", source->argument);
     }
     if (is_stdin && *source->stdin_used) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "put one of them into a file",
-                                "`%s` is to come from stdin, which something else is read from",
-                                source->argument);
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "read one of them from a file",
+                                "`%s` reads stdin, and so does another input", source->argument);
     }
     *source->stdin_used |= is_stdin;
     VYRE_TRY(is_stdin ? vyre_file_read_open(STDIN_FILENO, name, limit, out)
@@ -222,9 +221,11 @@ static vyre_status parse_file(const values_buffer_source *source, const char *pa
     }
     return out->size % width
                ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                  "see that the file holds elements of that type and is whole",
-                                  "%s has %zu bytes, and the elements of `%s` are %s of %zu", name,
-                                  out->size, source->argument, vyre_type_name(source->type), width)
+                                  "check that the file holds elements of that type and is complete",
+                                  "%s has %zu bytes, which is not a multiple of the element size "
+                                  "of `%s`: %s has %zu",
+                                  name, out->size, source->argument, vyre_type_name(source->type),
+                                  width)
                : VYRE_OK;
 }
 
@@ -242,12 +243,12 @@ vyre_status values_buffer_parse(const values_buffer_source *source, const char *
     }
     if (!*value) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "zeros:0 is a buffer without elements", "`%s` has no value",
+                                "write zeros:0 for a buffer without elements", "`%s` has no value",
                                 source->argument);
     }
     if (kind == RULE_COUNT && value[size]) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, fix_forms, "`%s`: `%s` is no buffer",
-                                source->argument, value);
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, fix_forms,
+                                "`%s`: `%s` is not a value for a buffer", source->argument, value);
     }
     VYRE_TRY(kind < RULE_COUNT ? parse_rule(source, (rule)kind, value, out_bytes)
                                : parse_list(source, value, value + strlen(value), out_bytes));

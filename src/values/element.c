@@ -69,19 +69,19 @@ static vyre_status parse_bool(const char *argument, vyre_str text, uint64_t *bit
     if (*bits || is_word(text, "false") || is_word(text, "0")) {
         return VYRE_OK;
     }
-    return refuse(argument, VYRE_TYPE_BOOL, text, "is no", "write true or false");
+    return refuse(argument, VYRE_TYPE_BOOL, text, "is not a valid", "write true or false");
 }
 
 static vyre_status parse_float(const char *argument, vyre_type type, vyre_str text,
                                uint64_t *bits) {
     bool overflow = false;
     if (!vyre_float_parse(text.data, text.size, values_float_format(type), bits, &overflow)) {
-        return refuse(argument, type, text, "is no",
-                      "write a number, as 1.5, -3e8, 0x1.8p3, nan or inf");
+        return refuse(argument, type, text, "is not a valid",
+                      "write a number such as 1.5, -3e8, 0x1.8p3, nan or inf");
     }
-    return overflow ? refuse(argument, type, text, "is beyond the largest finite",
-                             "write inf if that is meant")
-                    : VYRE_OK;
+    return overflow
+               ? refuse(argument, type, text, "is larger than any finite", "write inf for infinity")
+               : VYRE_OK;
 }
 
 static vyre_status parse_integer(const char *argument, vyre_type type, vyre_str text,
@@ -105,7 +105,8 @@ static vyre_status parse_integer(const char *argument, vyre_type type, vyre_str 
     }
     uint64_t value;
     if (!vyre_u64_parse(digits.data, digits.size, base, &value, &overflow)) {
-        return refuse(argument, type, text, "is no", "write a whole number, as 12, -3 or 0xff");
+        return refuse(argument, type, text, "is not a valid",
+                      "write an integer such as 12, -3 or 0xff");
     }
     uint64_t mask = width < 64 ? ((uint64_t)1 << width) - 1 : UINT64_MAX;
     uint64_t largest = is_signed ? mask >> 1 : mask;
@@ -117,7 +118,7 @@ static vyre_status parse_integer(const char *argument, vyre_type type, vyre_str 
                            (unsigned long long)(is_signed ? largest + 1 : largest),
                            (unsigned long long)largest);
         vyre_status status =
-            refuse(argument, type, text, "does not fit into", vyre_strbuf_string(&fix));
+            refuse(argument, type, text, "does not fit in", vyre_strbuf_string(&fix));
         vyre_strbuf_free(&fix);
         return status;
     }
@@ -186,8 +187,8 @@ vyre_status values_seconds_parse(const char *name, const char *text, uint64_t *o
     }
     if (!(seconds >= 1e-9 && seconds <= most)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "write seconds, as 10 or 0.5, at most 1e9", "%s cannot be `%s`",
-                                name, text);
+                                "write seconds, such as 10 or 0.5, at most 1e9",
+                                "%s cannot be `%s`", name, text);
     }
     *out_ns = (uint64_t)(seconds * 1e9);
     return VYRE_OK;

@@ -179,9 +179,9 @@ static bool parse_header(const char *data, size_t size, header *out) {
 
 static vyre_status damaged(const char *name, const char *what) {
     return vyre_status_make(VYRE_STATUS_MALFORMED,
-                            "write it again, as with numpy.save; for bytes without a header use "
+                            "write it again with numpy.save; for raw bytes without a header use "
                             "another extension",
-                            "%s is no .npy file that can be read: %s", name, what);
+                            "cannot read %s as a .npy file: %s", name, what);
 }
 
 /* The start of the header and of the elements behind it. */
@@ -195,8 +195,8 @@ static vyre_status find_header(const vyre_strbuf *bytes, const char *name, size_
     unsigned major = data[MAGIC_BYTES], minor = data[MAGIC_BYTES + 1];
     if (major < 1 || major > 3 || minor) {
         return vyre_status_make(VYRE_STATUS_MALFORMED, "write it again with numpy.save",
-                                "%s is of version %u.%u of the .npy format; 1.0, 2.0 and 3.0 are "
-                                "read",
+                                "%s has version %u.%u of the .npy format; vyre reads 1.0, 2.0 and "
+                                "3.0",
                                 name, major, minor);
     }
     size_t width = major == 1 ? 2 : 4, length = 0;
@@ -221,15 +221,14 @@ static const char *dtype_name(vyre_str code) {
             return dtypes[i].name;
         }
     }
-    return "no type of vyre's";
+    return "not a type of vyre";
 }
 
 static vyre_status wrong_type(const header *found, const char *name, const char *argument,
                               vyre_type type) {
     vyre_strbuf fix = {0};
     if (type == VYRE_TYPE_BF16) {
-        vyre_strbuf_puts(&fix, "save its bits, as a.view('uint16') gives them for an array of "
-                               "bfloat16");
+        vyre_strbuf_puts(&fix, "save the bits of the bfloat16 array: a.view('uint16')");
     } else {
         vyre_strbuf_printf(&fix, "save a.astype('%s')", dtypes[type].name);
     }
@@ -269,21 +268,21 @@ vyre_status values_npy_read(vyre_strbuf *bytes, const char *name, const char *ar
     header found;
     VYRE_TRY(find_header(bytes, name, &start, &end));
     if (!parse_header(bytes->data + start, end - start, &found)) {
-        return damaged(name, "its header is not the dictionary that it should be");
+        return damaged(name, "its header is not a dictionary of descr, fortran_order and shape");
     }
     if (!fits_type(&found, type)) {
         return wrong_type(&found, name, argument, type);
     }
     if (found.is_fortran && found.dimensions > 1 && found.count) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "save numpy.ascontiguousarray(a)",
-                                "%s holds an array by columns (Fortran order), and `%s` takes "
-                                "elements by rows",
+                                "%s holds an array in column order (Fortran order), and `%s` takes "
+                                "row order",
                                 name, argument);
     }
     uint32_t width = vyre_type_bytes(type);
     if (found.count > SIZE_MAX / width || found.count * width != bytes->size - end) {
-        return vyre_status_make(VYRE_STATUS_MALFORMED, "write it again, with numpy.save",
-                                "%s has %zu bytes of elements, and its header speaks of %" PRIu64
+        return vyre_status_make(VYRE_STATUS_MALFORMED, "write it again with numpy.save",
+                                "%s has %zu bytes of elements, and its header declares %" PRIu64
                                 " elements of %u",
                                 name, bytes->size - end, found.count, width);
     }

@@ -139,18 +139,18 @@ vyre_status values_png_make(vyre_strbuf *out, const char *name, vyre_type type,
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "give a width that divides the number of elements, as in "
                                 "--out NAME=FILE.png:640",
-                                is_square ? "the %llu elements of `%s` are no square"
-                                          : "the %llu elements of `%s` are no rows of %llu",
+                                is_square ? "the %llu elements of `%s` do not form a square image"
+                                          : "the %llu elements of `%s` do not form rows of %llu",
                                 (unsigned long long)count, name, (unsigned long long)width);
     }
     if (count + height > MOST_BYTES || width > INT32_MAX) {
         return vyre_status_make(VYRE_STATUS_LIMIT, "write it to a .npy file",
-                                "`%s` has %llu elements, too many for a picture", name,
+                                "`%s` has %llu elements, too many for an image", name,
                                 (unsigned long long)count);
     }
     uint8_t *pixels = vyre_alloc((size_t)count);
     if (!pixels) {
-        return vyre_no_memory("for a picture of `%s`", name);
+        return vyre_no_memory("for an image of `%s`", name);
     }
     make_pixels(pixels, type, elements, count);
     bool is_grey = type != VYRE_TYPE_U32;

@@ -49,7 +49,7 @@ static vyre_status find_output(const vyre_program *program, vyre_str name, const
     }
     vyre_strbuf_puts(&fix, *out ? "" : " nothing");
     vyre_status status =
-        vyre_near_refuse(&near, vyre_strbuf_string(&fix), "%s: `%.*s` is no output", option,
+        vyre_near_refuse(&near, vyre_strbuf_string(&fix), "%s: `%.*s` is not an output", option,
                          (int)name.size, name.data);
     vyre_strbuf_free(&fix);
     return status;
@@ -85,18 +85,20 @@ static vyre_status read_picture(const vyre_program *program, values_request *req
     request->path_size = size;
     if (!values_png_takes(type)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "write it to a .npy file; pictures are made of u8, u32 and f32",
-                                "--out: `%s` is of %s, of which there is no picture",
+                                "write it to a .npy file; an image needs u8, u32 or f32",
+                                "--out: `%s` has elements of %s, which cannot be drawn as an image",
                                 name_of(ir, request->output), vyre_type_name(type));
     }
     if (!has_width) {
         return VYRE_OK;
     }
     VYRE_TRY(values_number_parse("--out", colon + 1, &request->width));
-    return request->width ? VYRE_OK
-                          : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give a width from 1 on",
-                                             "--out: a picture of `%s` has no width",
-                                             name_of(ir, request->output));
+    return request->width
+               ? VYRE_OK
+               : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give a width of at least 1",
+                                  "--out: the width of the image of `%s` is not a "
+                                  "positive number",
+                                  name_of(ir, request->output));
 }
 
 vyre_status values_request_out(const vyre_program *program, const char *text, values_request *out) {
@@ -239,7 +241,8 @@ bool values_result_compare(const vyre_program *program, const vyre_outputs *foun
         size_t width = vyre_type_bytes(type), size = expected->items[i].size, at = 0;
         const uint8_t *a = found->items[i].data, *b = expected->items[i].data;
         if (found->items[i].size != size) {
-            vyre_strbuf_printf(difference, "`%s` has %zu bytes, the oracle's has %zu",
+            vyre_strbuf_printf(difference,
+                               "`%s` has %zu bytes, and the reference backend gives %zu",
                                name_of(ir, i), found->items[i].size, size);
             return false;
         }
@@ -249,7 +252,7 @@ bool values_result_compare(const vyre_program *program, const vyre_outputs *foun
         if (at < size) {
             vyre_strbuf_printf(difference, "element %zu of `%s` is ", at / width, name_of(ir, i));
             show_element(difference, type, a + at);
-            vyre_strbuf_puts(difference, ", the oracle's is ");
+            vyre_strbuf_puts(difference, ", and the reference backend gives ");
             show_element(difference, type, b + at);
             return false;
         }

@@ -69,14 +69,14 @@ static vyre_status print_words(const vyre_operation *operation, const vyre_progr
     const char *name = operation ? operation->id : vyre_program_name(program);
     vyre_status status = VYRE_OK;
     if (!n) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "take one from 1 on",
-                                  "a sample has no size 0");
+        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "use a size of at least 1",
+                                  "the size of a sample is 0");
     } else if (operation && operation->sample) {
         status = vyre_sample_expand(operation->sample, n, out);
         if (vyre_status_code_of(status) == VYRE_STATUS_LIMIT && n > VYRE_SAMPLE_LARGEST) {
             vyre_status_free(status);
-            status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "take a smaller one",
-                                      "a size is too large");
+            status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "use a smaller size",
+                                      "a buffer of the sample is too large");
         }
     } else if (takes_buffers(program)) {
         status = print_buffers(program, n, out);
@@ -84,7 +84,7 @@ static vyre_status print_words(const vyre_operation *operation, const vyre_progr
         status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                   operation ? "give all arguments, or add `sample` to its manifest"
                                             : "give all arguments",
-                                  "`%s` takes more than buffers and has no sample", name);
+                                  "`%s` has arguments other than buffers, and no sample", name);
     }
     return status || !out->failed ? status : vyre_no_memory("for a sample of `%s`", name);
 }

@@ -15,8 +15,8 @@ static int read_exponent(const char *text, const char **out_end) {
 
 static vyre_status wrong_sizes(const char *text, const char *why) {
     return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                            "give the exponents of two sizes from 2^0 to 2^40, as in --sizes "
-                            "8..20, or 8..20:2 for smaller steps",
+                            "give two exponents from 0 to 40, as in --sizes 8..20 for 2^8 to 2^20, "
+                            "or 8..20:2 for smaller steps",
                             "--sizes takes A..B or A..B:STEP, not `%s`%s", text, why);
 }
 
@@ -32,10 +32,10 @@ vyre_status values_sizes_parse(const char *text, values_sizes *out_sizes) {
         step = last >= 0 && *rest == ':' ? read_exponent(rest + 1, &rest) : step;
     }
     if (first < 0 || last < 0 || step < 1 || *rest) {
-        return wrong_sizes(text, step == 0 ? ": steps of 0 never arrive" : "");
+        return wrong_sizes(text, step == 0 ? ": the step is 0" : "");
     }
     if (first > last) {
-        return wrong_sizes(text, ": the smaller size comes first");
+        return wrong_sizes(text, ": the first size is the larger one");
     }
     *out_sizes = (values_sizes){(uint32_t)first, (uint32_t)last, (uint32_t)step};
     return VYRE_OK;
@@ -70,7 +70,7 @@ vyre_status values_places_parse(const char *text, values_places *out_places) {
         if (found == COUNT) {
             return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                     "give host, resident, or host,resident",
-                                    "--data takes places of data, not `%s`", text);
+                                    "--data takes host and resident, not `%s`", text);
         }
         out_places->wanted[found] = true;
         rest = rest[size] ? rest + size + 1 : NULL;

@@ -104,12 +104,13 @@ vyre_status values_words_make(const char *argument, vyre_type type, const char *
     size_t longest = 0, letters = count_letters(words, &longest);
     if (type != VYRE_TYPE_U8 && type != VYRE_TYPE_U16) {
         return vyre_status_make(
-            VYRE_STATUS_INVALID_ARGUMENT, "give it to the table of a match.dfa_ operation",
-            "`%s`: automata are tables of u8 or u16, not of %s", argument, vyre_type_name(type));
+            VYRE_STATUS_INVALID_ARGUMENT, "use it for the table of a match.dfa_ operation",
+            "`%s`: words: makes an automaton of u8 or u16, and the elements are %s", argument,
+            vyre_type_name(type));
     }
     if (!letters) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "write them with commas between, as in words:error,warning",
+                                "write words separated by single commas, as in words:error,warning",
                                 "`%s`: there is an empty word in `words:%s`", argument, words);
     }
     vyre_status status = VYRE_OK;
@@ -134,8 +135,8 @@ vyre_status values_words_make(const char *argument, vyre_type type, const char *
     if (t.count > states) {
         status = vyre_status_make(
             VYRE_STATUS_LIMIT,
-            type == VYRE_TYPE_U8 ? "look for fewer, or use the operation's form for u16"
-                                 : "look for fewer",
+            type == VYRE_TYPE_U8 ? "use fewer words, or the operation's u16 form"
+                                 : "use fewer words",
             "`%s`: an automaton for these words has more than %u states", argument, states);
         goto done;
     }

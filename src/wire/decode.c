@@ -25,11 +25,11 @@ static const char *const section_names[VYRE_SECTION_COUNT] = {
 #undef NAME
 };
 
-static const char damaged_fix[] = "get the bytes again from where they were encoded; they were "
-                                  "changed or cut short since";
+static const char damaged_fix[] = "copy the bytes again from their source; they were changed or "
+                                  "truncated on the way";
 
-static const char as_bytes_fix[] = "send or copy the bytes again, as binary, not as text; tell git "
-                                   "that such files are binary";
+static const char as_bytes_fix[] = "send or copy the bytes again as binary, not as text; in git, "
+                                   "mark such files as binary";
 
 static vyre_status refuse(size_t at, const char *format, ...) VYRE_PRINTF(2, 3);
 
@@ -61,16 +61,15 @@ static vyre_status refuse_magic(const input *in) {
                 at++;
             }
             return vyre_status_make(VYRE_STATUS_MALFORMED, as_bytes_fix,
-                                    "malformed program at byte %zu: %s there, as happens to what "
-                                    "is sent or stored as text",
+                                    "malformed program at byte %zu: %s here, as happens when bytes "
+                                    "are sent or stored as text",
                                     at, changes[i].change);
         }
     }
     return vyre_status_make(VYRE_STATUS_MALFORMED,
-                            "give the bytes that encoding a program gave; a program as text is "
-                            "parsed, not decoded",
-                            "malformed program at byte 0: the bytes do not start like a "
-                            "program's binary form");
+                            "pass the encoded bytes of a program; to read source text, parse it",
+                            "malformed program at byte 0: the bytes do not start with the magic "
+                            "number of the binary form");
 }
 
 /* Every program has bytes of 0xff: a phase among its steps has no array. */
@@ -89,7 +88,7 @@ static vyre_status check_header(const input *in) {
         return refuse_magic(in);
     }
     if (in->size < WIRE_AT_TABLE) {
-        return refuse(in->size, "the bytes end inside of the header");
+        return refuse(in->size, "the bytes end inside the header");
     }
     uint32_t major = (uint32_t)wire_get(in->bytes + WIRE_AT_MAJOR, 2);
     uint32_t minor = (uint32_t)wire_get(in->bytes + WIRE_AT_MINOR, 2);
@@ -109,7 +108,7 @@ static vyre_status check_header(const input *in) {
                                 WIRE_AT_LENGTH, (unsigned long long)length, VYRE_LIMIT_WIRE_BYTES);
     }
     if (length > in->size) {
-        return refuse(in->size, "the bytes end, and the header says that there are %llu",
+        return refuse(in->size, "the bytes end here, and the header says that there are %llu",
                       (unsigned long long)length);
     }
     uint64_t stated = wire_get(in->bytes + WIRE_AT_CHECKSUM, 8);
@@ -120,15 +119,17 @@ static vyre_status check_header(const input *in) {
     if (has_lost_high_bits(in)) {
         return vyre_status_make(VYRE_STATUS_MALFORMED, as_bytes_fix,
                                 "malformed program at byte %d: from here on no byte has its "
-                                "highest bit, as happens to what is sent as text of 7 bits",
+                                "highest bit set, as happens when bytes are sent as 7-bit text",
                                 WIRE_AT_MAJOR);
     }
     if (length < in->size) {
         unsigned long long more = in->size - length;
-        return refuse((size_t)length, "%llu byte%s the end that the header states", more,
+        return refuse((size_t)length, "%llu byte%s the end that the header gives", more,
                       more == 1 ? " follows" : "s follow");
     }
-    return refuse(WIRE_AT_CHECKSUM, "the checksum is %016llx, the bytes behind it have %016llx",
+    return refuse(WIRE_AT_CHECKSUM,
+                  "the checksum is %016llx, and that of the bytes after it is "
+                  "%016llx",
                   (unsigned long long)stated, (unsigned long long)found);
 }
 
@@ -158,7 +159,7 @@ static vyre_status check_section(input *in, size_t entry, uint32_t *next_id, siz
                       item_bytes, vyre_section_item_bytes(id));
     }
     if (!count) {
-        return refuse(entry + WIRE_ENTRY_COUNT, "section %s is listed and has no items", name);
+        return refuse(entry + WIRE_ENTRY_COUNT, "section %s is listed but has no items", name);
     }
     if (count > vyre_section_limit(id)) {
         return vyre_status_make(VYRE_STATUS_LIMIT, "split the program",
@@ -173,7 +174,7 @@ static vyre_status check_section(input *in, size_t entry, uint32_t *next_id, siz
     size_t bytes = count * (size_t)item_bytes;
     if (expected > in->size || bytes > in->size - expected) {
         return refuse(entry + WIRE_ENTRY_COUNT,
-                      "section %s, with a count of %u, ends behind the last byte", name, count);
+                      "section %s, with %u items, ends after the last byte", name, count);
     }
     vyre_status status = check_padding(in, *end, expected);
     in->offsets[id] = expected;
@@ -198,16 +199,16 @@ static vyre_status check_minor(const input *in) {
         inst += sizeof(vyre_inst);
     }
     uint32_t stated = (uint32_t)wire_get(in->bytes + WIRE_AT_MINOR, 2);
-    return stated == needed
-               ? VYRE_OK
-               : refuse(WIRE_AT_MINOR, "version %d.%u is stated, the program needs %d.%u",
-                        WIRE_MAJOR, stated, WIRE_MAJOR, needed);
+    return stated == needed ? VYRE_OK
+                            : refuse(WIRE_AT_MINOR,
+                                     "the header gives version %d.%u, and the program needs %d.%u",
+                                     WIRE_MAJOR, stated, WIRE_MAJOR, needed);
 }
 
 static vyre_status check_sections(input *in) {
     uint32_t sections = wire_get_u32(in->bytes + WIRE_AT_SECTIONS);
     if (sections > (in->size - WIRE_AT_TABLE) / WIRE_ENTRY_BYTES) {
-        return refuse(WIRE_AT_SECTIONS, "a section table of length %u ends behind the last byte",
+        return refuse(WIRE_AT_SECTIONS, "a section table of length %u ends after the last byte",
                       sections);
     }
     size_t end = WIRE_AT_TABLE + sections * (size_t)WIRE_ENTRY_BYTES;

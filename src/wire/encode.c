@@ -26,7 +26,7 @@ vyre_status vyre_wire_encode(const vyre_program *program, uint32_t flags, uint8_
     *out_size = 0;
     if (flags & ~(uint32_t)VYRE_WIRE_NO_DEBUG) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "pass 0 or VYRE_WIRE_NO_DEBUG",
-                                "the flags 0x%x are not known", flags);
+                                "unknown flags 0x%x", flags);
     }
     const vyre_ir *ir = vyre_program_ir(program);
     bool has_debug = !(flags & VYRE_WIRE_NO_DEBUG);

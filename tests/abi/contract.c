@@ -54,6 +54,6 @@ const vyre_bundle *vyre_backend_query(uint32_t max_abi) {
 }
 
 _Static_assert(VYRE_ABI >> 16 == 1, "the major number of the frozen contract");
-_Static_assert(VYRE_BACKEND_MARKER == 0x7679726562656e64, "the marker of a backend");
+_Static_assert(VYRE_BACKEND_MARKER == 0x7679726562656e64, "the magic number of a backend");
 _Static_assert(VYRE_NO_TIME == UINT64_MAX && VYRE_NO_RANK == UINT32_MAX, "what stands for nothing");
 _Static_assert(sizeof VYRE_BACKEND_QUERY == sizeof "vyre_backend_query", "the symbol of a plugin");

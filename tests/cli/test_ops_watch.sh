@@ -70,12 +70,12 @@ watch_edits() {
     write greet.vyre 'fn twice(x: u32) -> u32 { return x + x; }'
     expect 'changed greet.twice(x: u32) -> (result: u32)'
     write greet.vyre 'fn twice(x: u32) -> u32 { return x + ; }'
-    expect 'refused d/greet.toml; what was there before stays in force' \
+    expect 'refused d/greet.toml; the operations stay as they were' \
         '    d/greet.vyre:1:38: V0102: expected an operand, found `;`. Fix: write a number, a name, a call or an expression in parentheses'
     write greet.vyre 'fn twice(x: u64) -> u64 { return x + x; }'
     expect 'restored d/greet.toml' 'changed greet.twice(x: u64) -> (result: u64)'
     write greet.toml "${manifest/witness]]/witnes]]}"
-    expect 'refused d/greet.toml; what was there before stays in force' \
+    expect 'refused d/greet.toml; the operations stay as they were' \
         '    d/greet.toml:8:15: there is no key of an operation "witnes". Fix: write one of id, source, entry, doc, laws, variant, witness, sample, work; perhaps `witness`' \
         '    d/greet.toml:6:6: `greet.twice` has no witness. Fix: add [[operation.witness]] with arguments = ["x=1,2,3"] and expected = ["total=6"]'
     rm "$work/d/greet.toml"
@@ -92,4 +92,4 @@ fi
 if "$VYRE" ops watch "$work/none" 2>"$work/err"; then
     fail "a folder that is not there was watched"
 fi
-grep -q 'Fix: name a folder that is there' "$work/err"
+grep -q 'Fix: name an existing folder' "$work/err"

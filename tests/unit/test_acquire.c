@@ -145,7 +145,7 @@ static void acquire_refuses_auto_and_names_the_right_word(void **state) {
     for (size_t i = 0; i < 2; i++) {
         vyre_status status = vyre_registry_acquire(registry, names[i], &device);
         assert_null(device);
-        assert_non_null(strstr(vyre_status_fix(status), "ask for `preferred`"));
+        assert_non_null(strstr(vyre_status_fix(status), "use `preferred`"));
         expect_fail(status, VYRE_STATUS_INVALID_ARGUMENT, "`auto` chooses a device for a program");
     }
     assert_int_equal(tiny[0].created, 0);
@@ -214,7 +214,7 @@ static void registration_S38_has_id_factory_and_operations(void **state) {
     vyre_registry *registry = tiny_registry(1);
     vyre_device *device;
     expect_fail(vyre_registry_acquire(registry, "a", &device), VYRE_STATUS_BACKEND,
-                "backend `a` calls itself `impostor`");
+                "the table of backend `a` gives the ID `impostor`");
     assert_null(device);
     assert_int_equal(tiny[0].created, 1);
     assert_int_equal(tiny[0].destroyed, 1);
@@ -239,7 +239,7 @@ static void registration_S38_has_id_factory_and_operations(void **state) {
     static const vyre_registration untrue = {"a", tiny_create_0, few_ops, NULL};
     static const vyre_registration just = {"a", tiny_create_0, vyre_core_supported_ops, NULL};
     expect_fail(vyre_registration_acquire(&untrue, 0, &device), VYRE_STATUS_BACKEND,
-                "has other operations than its registration says");
+                "supports other operations than its registration says");
     assert_null(device);
     assert_int_equal(tiny[0].destroyed, 1);
     expect_ok(vyre_registration_acquire(&just, 0, &device));
@@ -333,7 +333,7 @@ static void registration_S41_the_raw_factory_gives_the_backend_itself(void **sta
 
     vyre_device *device;
     expect_fail(vyre_registration_acquire(NULL, 0, &device), VYRE_STATUS_INVALID_ARGUMENT,
-                "no registration");
+                "the registration is NULL");
     assert_null(device);
 }
 

@@ -87,28 +87,28 @@ static void what_differs_is_named(void **state) {
     expect_differences("seed = 3", "seed = 3", "");
     expect_differences("\nstarted = \"2", "\nstarted = \"1", "");
     expect_differences("device = \"\"", "device = \"another\"",
-                       "device: on the certificate \"another\", now \"\"\n");
+                       "device: \"another\" in the certificate, now \"\"\n");
     expect_differences("driver = \"\"", "driver = \"550.1\"",
-                       "driver: on the certificate \"550.1\", now \"\"\n");
+                       "driver: \"550.1\" in the certificate, now \"\"\n");
     expect_differences("grade = \"exact\"", "grade = \"normal-range\"",
-                       "grade: on the certificate \"normal-range\", now \"exact\"\n");
-    snprintf(line, sizeof line, "vyre: on the certificate \"0.0.1\", now \"%s\"\n",
+                       "grade: \"normal-range\" in the certificate, now \"exact\"\n");
+    snprintf(line, sizeof line, "vyre: \"0.0.1\" in the certificate, now \"%s\"\n",
              VYRE_VERSION_STRING);
     expect_differences("vyre = \"" VYRE_VERSION_STRING, "vyre = \"0.0.1", line);
     expect_differences("passed = 5", "passed = 4",
-                       "suites.sizes.passed: on the certificate 4, now 5\n");
+                       "suites.sizes.passed: 4 in the certificate, now 5\n");
     char digest[64], changed[64];
     snprintf(digest, sizeof digest, "digest = \"%016llx\"",
              (unsigned long long)conform.tallies[CONFORM_SUITE_RANDOM].digest);
     snprintf(changed, sizeof changed, "digest = \"0123456789abcdef\"");
     snprintf(line, sizeof line,
-             "suites.random.digest: on the certificate \"0123456789abcdef\", now \"%016llx\"\n",
+             "suites.random.digest: \"0123456789abcdef\" in the certificate, now \"%016llx\"\n",
              (unsigned long long)conform.tallies[CONFORM_SUITE_RANDOM].digest);
     expect_differences(digest, changed, line);
     expect_differences("is_gpu = ", "is_gpu_too = 1\nis_gpu = ",
-                       "profile.is_gpu_too: on the certificate 1, now nothing\n");
+                       "profile.is_gpu_too: 1 in the certificate, now nothing\n");
     expect_differences("is_gpu = false\n", "",
-                       "profile.is_gpu: on the certificate nothing, now false\n");
+                       "profile.is_gpu: nothing in the certificate, now false\n");
 }
 
 /* A right digest does not make sense of what it is over. */
@@ -172,7 +172,7 @@ static void every_changed_byte_and_every_cut_is_refused(void **state) {
             vyre_str now = {text.data, cut ? i : text.size};
             vyre_status status = conform_certificate_parse("changed", now, &read);
             if (!status) {
-                fail_msg("byte %zu, %s, is not noticed", i, cut ? "cut off" : "changed");
+                fail_msg("byte %zu, %s, is not noticed", i, cut ? "truncated" : "changed");
             }
             assert_int_not_equal(vyre_status_code_of(status), VYRE_STATUS_OUT_OF_MEMORY);
             vyre_status_free(status);

@@ -179,7 +179,7 @@ static void limits_of_buffers_are_the_hosts_to_check(void **state) {
     const vyre_input large = {more, sizeof more};
     mock_forget(run.m);
     expect_fail(vyre_device_dispatch(run.device, program, &large, 1, NULL, &outputs),
-                VYRE_STATUS_LIMIT, "x has 36 bytes, device mock takes at most 32");
+                VYRE_STATUS_LIMIT, "x has 36 bytes, and device mock takes at most 32");
     vyre_binding bindings[2];
     for (size_t i = 0; i < 2; i++) {
         expect_ok(vyre_resident_allocate(run.device, sizeof more, &bindings[i].buffer));
@@ -367,9 +367,9 @@ static void config_determinism(void **state) {
         vyre_outputs outputs;
         vyre_pipeline *pipeline;
         expect_fail(vyre_device_dispatch(run.device, proven, &run.input, 1, &wrong[i], &outputs),
-                    VYRE_STATUS_INVALID_ARGUMENT, "one of which there is not");
+                    VYRE_STATUS_INVALID_ARGUMENT, "one of them is not a valid value");
         expect_fail(vyre_device_compile(run.device, proven, &wrong[i], &pipeline),
-                    VYRE_STATUS_INVALID_ARGUMENT, "one of which there is not");
+                    VYRE_STATUS_INVALID_ARGUMENT, "one of them is not a valid value");
     }
     vyre_program_release(proven);
     vyre_program_release(claimed);

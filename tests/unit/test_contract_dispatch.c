@@ -458,7 +458,8 @@ static void async_S66_default_is_ready_and_gives_outputs_once(void **state) {
     assert_true(vyre_pending_is_ready(pending));
     expect_ok(vyre_pending_await(pending, &outputs));
     expect_twice(&outputs);
-    expect_fail(vyre_pending_await(pending, &outputs), VYRE_STATUS_INVALID_ARGUMENT, "before");
+    expect_fail(vyre_pending_await(pending, &outputs), VYRE_STATUS_INVALID_ARGUMENT,
+                "already awaited");
     assert_int_equal(outputs.count, 0);
     assert_true(vyre_pending_is_ready(pending));
     vyre_pending_free(pending);

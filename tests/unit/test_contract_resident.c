@@ -82,7 +82,7 @@ static void resident_upload_of_a_part(void **state) {
     assert_true(found[0] == 3 && found[1] == 70 && found[2] == 80 && found[3] == 12);
     mock_forget(m);
     expect_fail(vyre_resident_upload_at(device, a, BYTES - 4, part, sizeof part),
-                VYRE_STATUS_INVALID_ARGUMENT, "8 bytes from 28 on");
+                VYRE_STATUS_INVALID_ARGUMENT, "8 bytes at offset 28");
     expect_fail(vyre_resident_upload_at(device, a, SIZE_MAX, part, 2), VYRE_STATUS_INVALID_ARGUMENT,
                 "32");
     assert_int_equal(mock_count(m, MOCK_resident_upload), 0);

@@ -127,7 +127,7 @@ static void slots_S49_the_marker_is_required(void **state) {
     vyre_device *device;
     vyre_backend_slots table = least;
     table.marker = 0;
-    expect_fail(open_table(&table, &device), VYRE_STATUS_BACKEND, "marker");
+    expect_fail(open_table(&table, &device), VYRE_STATUS_BACKEND, "magic number");
     assert_null(device);
     table.marker = VYRE_BACKEND_MARKER + 1;
     expect_fail(open_table(&table, &device), VYRE_STATUS_BACKEND, "least");

@@ -223,17 +223,17 @@ static void parts_are_translated_and_loaded_together(void **state) {
     /* The last one cut off, one of them twice, and bytes behind the last. */
     expect_fail(
         cpu_code_load((const uint8_t *)objects.data, objects.size - 64, PHASES, &code, kernels),
-        VYRE_STATUS_BACKEND, "cannot be loaded");
+        VYRE_STATUS_BACKEND, "cannot load");
     vyre_strbuf twice = {0};
     vyre_strbuf_add(&twice, objects.data, objects.size);
     vyre_strbuf_add(&twice, objects.data, objects.size);
     expect_fail(cpu_code_load((const uint8_t *)twice.data, twice.size, PHASES, &code, kernels),
-                VYRE_STATUS_BACKEND, "there twice");
+                VYRE_STATUS_BACKEND, "defined twice");
     vyre_strbuf_cut(&twice, objects.size);
     vyre_strbuf_puts(&twice,
                      "something else that is longer than the head of a file is, which has 64");
     expect_fail(cpu_code_load((const uint8_t *)twice.data, twice.size, PHASES, &code, kernels),
-                VYRE_STATUS_BACKEND, "no relocatable ELF file");
+                VYRE_STATUS_BACKEND, "not a relocatable ELF file");
     vyre_strbuf_free(&twice);
     vyre_strbuf_free(&objects);
     vyre_strbuf_free(&ir);

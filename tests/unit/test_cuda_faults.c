@@ -337,7 +337,7 @@ static void a_fault_loses_the_device(void **state) {
     expect_ok(vyre_device_recover(device));
     assert_false(vyre_device_lost(device));
     expect_works(device);
-    expect_fail(vyre_device_wait(device, ticket), VYRE_STATUS_DEVICE_LOST, "lost with");
+    expect_fail(vyre_device_wait(device, ticket), VYRE_STATUS_DEVICE_LOST, "lost together with");
     expect_fail(vyre_resident_free(device, x), VYRE_STATUS_INVALID_ARGUMENT, "freed or lost");
     expect_fail(vyre_pipeline_enqueue(old, bindings, 2, NULL, &ticket),
                 VYRE_STATUS_INVALID_ARGUMENT, "before device");
@@ -410,8 +410,8 @@ static void what_is_not_there_is_told(void **state) {
     (void)state;
     expect_absence("VYRE_CUDA", "none", "Fix: unset VYRE_CUDA");
     expect_absence("VYRE_CUDA", "no-such-library.so", "`no-such-library.so` cannot be opened");
-    expect_absence("VYRE_CUDA", "libm.so.6", "too old: it has not cuInit");
-    expect_absence("FAKE_CUDA_DEVICES", "0", "the driver is there, but no device");
+    expect_absence("VYRE_CUDA", "libm.so.6", "too old: it lacks cuInit");
+    expect_absence("FAKE_CUDA_DEVICES", "0", "the driver finds no device");
     expect_absence("FAKE_CUDA_VERSION", "10020", "for CUDA 10.2, is too old");
     expect_absence("FAKE_CUDA_MAJOR", "6", "compute capability 6.0");
 }

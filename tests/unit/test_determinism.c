@@ -152,25 +152,25 @@ static const struct {
     CASE(old_value_passed_to_another_atomic, "`atomic_add` at instruction 1 returns an old value"),
     CASE(old_value_read_as_an_index, NULL),
     CASE(compare_and_swap,
-         "`atomic_cas` at instruction 1 succeeds or fails by what other invocations "
-         "did before"),
+         "`atomic_cas` at instruction 1 succeeds or fails depending on what other invocations did "
+         "before"),
     CASE(store_of_a_constant, NULL),
     CASE(store_of_two_constants,
-         "`atomic_store` at instruction 2 leaves the value of whichever invocation comes last"),
+         "`atomic_store` at instruction 2 leaves the value of whichever invocation runs last"),
     CASE(store_of_a_value, "`atomic_store` at instruction 1 leaves the value of whichever"),
     CASE(exchange_of_a_constant, NULL),
     CASE(exchange_of_a_value, "`atomic_exchange` at instruction 1 leaves the value of whichever"),
     CASE(two_kinds,
-         "`atomic_max` at instruction 2 meets another kind of atomic on the same array in "
+         "`atomic_max` at instruction 2 is mixed with another kind of atomic on the same array in "
          "the same phase"),
     CASE(two_kinds_on_two_arrays, NULL),
     CASE(two_kinds_in_two_phases, NULL),
     CASE(sum_and_a_store_of_a_value,
-         "`atomic_store` at instruction 2 meets another kind of atomic on "
-         "the same array in the same phase"),
+         "`atomic_store` at instruction 2 is mixed with another kind of atomic on the same array "
+         "in the same phase"),
     CASE(load_alone, NULL),
-    CASE(load_of_a_sum, "`atomic_load` at instruction 2 meets another kind"),
-    CASE(sum_of_a_load, "`atomic_add` at instruction 3 meets another kind"),
+    CASE(load_of_a_sum, "`atomic_load` at instruction 2 is mixed with another kind"),
+    CASE(sum_of_a_load, "`atomic_add` at instruction 3 is mixed with another kind"),
     CASE(load_of_a_sum_that_goes_nowhere, NULL),
     CASE(second_phase_is_at_fault, "`atomic_add` in line 17 returns an old value"),
 #undef CASE

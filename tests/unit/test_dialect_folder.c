@@ -123,7 +123,7 @@ static void usual_places(void **state) {
     assert_string_equal(list.folders.items[0].origin, "VYRE_DIALECT_PATH");
     expect_ok(vyre_folder_search_run(&found, &list, NULL, &none));
     assert_int_equal(found.records.items[1].fate, VYRE_FOLDER_REFUSED);
-    assert_non_null(strstr(found.records.items[1].detail, "the working directory is not searched"));
+    assert_non_null(strstr(found.records.items[1].detail, "vyre searches only absolute ones"));
     setenv("VYRE_DIALECT_PATH", "none", 1);
     vyre_folder_list_deinit(&list);
     expect_ok(vyre_folder_list_usual(&list));
@@ -181,7 +181,7 @@ static void equal_versions_are_refused(void **state) {
     write_dialect("two", "d", "1.0.0", "a + 2");
     look("one two");
     expect_fate("one/d.toml", VYRE_FOLDER_ADMITTED, "d 1.0.0");
-    expect_fate("two/d.toml", VYRE_FOLDER_REFUSED, "the dialect `d` 1.0.0 is in");
+    expect_fate("two/d.toml", VYRE_FOLDER_REFUSED, "the dialect `d` 1.0.0 is already defined in");
     assert_int_equal(result_of("d.f"), 6);
 }
 
@@ -194,7 +194,7 @@ static void linked_dialects_stay(void **state) {
     write_dialect("one", "d", "9.0.0", "a");
     expect_ok(vyre_folder_list_add(&list, below("one"), "the test", false));
     expect_ok(vyre_folder_search_run(&found, &list, NULL, &streams));
-    expect_fate("one/d.toml", VYRE_FOLDER_REFUSED, "the dialect `d` is part of vyre");
+    expect_fate("one/d.toml", VYRE_FOLDER_REFUSED, "already has a dialect `d`");
     vyre_streams_free(&streams);
 }
 
@@ -234,9 +234,9 @@ static void others_may_not_write(void **state) {
     assert_int_equal(chmod(below("two/e.toml"), 0666), 0);
     assert_int_equal(chmod(below("two/s.vyre"), 0664), 0);
     look("one two");
-    expect_fate("one", VYRE_FOLDER_REFUSED, "others than its owner may write");
-    expect_fate("two/e.toml", VYRE_FOLDER_REFUSED, "others than its owner may write");
-    expect_fate("two/s.toml", VYRE_FOLDER_REFUSED, "others than its owner may write");
+    expect_fate("one", VYRE_FOLDER_REFUSED, "users other than its owner may write");
+    expect_fate("two/e.toml", VYRE_FOLDER_REFUSED, "users other than its owner may write");
+    expect_fate("two/s.toml", VYRE_FOLDER_REFUSED, "users other than its owner may write");
     /* What a user names is his affair. */
     expect_ok(vyre_folder_list_add(&list, below("one"), "the test", true));
     look_again();
@@ -261,7 +261,7 @@ static void files_that_are_too_large(void **state) {
     look("one");
     expect_fate("one/big.toml", VYRE_FOLDER_REFUSED, "1048576");
     expect_fate("one/s.toml", VYRE_FOLDER_REFUSED, "4194304");
-    expect_fate("one/folder.toml", VYRE_FOLDER_REFUSED, "is not a file");
+    expect_fate("one/folder.toml", VYRE_FOLDER_REFUSED, "is not a regular file");
 }
 
 /* A search that knows an earlier one keeps what is broken now. */

@@ -217,10 +217,10 @@ static const mistake_case mistakes[] = {
      "d.toml:3:1: there is no key of a manifest \"colour\". Fix: write one of dialect, version, "
      "doc, operation\n"
      "d.toml:1:1: the table has no key doc. Fix: add doc = with a string\n"
-     "d.toml:1:11: \"d-e\" cannot be the name of a dialect. Fix: use letters, digits and _, and "
+     "d.toml:1:11: \"d-e\" is not a valid name for a dialect. Fix: use letters, digits and _, and "
      "start with a letter\n"
-     "d.toml:2:11: \"1.0\" is no version. Fix: write three numbers, as in \"1.0.0\"\n"
-     "d.toml:5:6: `d.f` is not the id of an operation of `d-e`. Fix: write the dialect, a point "
+     "d.toml:2:11: \"1.0\" is not a version. Fix: write three numbers, as in \"1.0.0\"\n"
+     "d.toml:5:6: `d.f` is not a valid ID for an operation of `d-e`. Fix: write the dialect, a dot "
      "and a name of letters, digits and _\n"
      "d.toml:4:3: the table has no key doc. Fix: add doc = with a string\n"
      "d.toml:5:6: d-e.vyre is not there. Fix: put it there\n"
@@ -234,17 +234,17 @@ static const mistake_case mistakes[] = {
      "doc, laws, variant, witness, sample, work; perhaps `laws`\n"
      "d.toml:8:9: there is no law \"comutative\". Fix: write one of commutative, associative, "
      "identity, absorbing, idempotent, involution, inverse, monotone; perhaps `commutative`\n"
-     "d.toml:8:23: \"identity\" is not how the law `identity` is written. Fix: write the value "
-     "behind it in parentheses, as in identity(0)\n"
-     "d.toml:8:35: \"associative(1)\" is not how the law `associative` is written. Fix: write its "
+     "d.toml:8:23: \"identity\" is not a valid form of the law `identity`. Fix: write a value in "
+     "parentheses after it, as in identity(0)\n"
+     "d.toml:8:35: \"associative(1)\" is not a valid form of the law `associative`. Fix: write its "
      "name alone\n"
-     "d.toml:8:53: \"inverse(\" is not how the law `inverse` is written. Fix: write an "
-     "id in parentheses, as in inverse(hex.decode)"},
+     "d.toml:8:53: \"inverse(\" is not a valid form of the law `inverse`. Fix: write an id in "
+     "parentheses, as in inverse(hex.decode)"},
     {HEAD F W F W, NULL,
-     "d.toml:11:6: `d.f` is there twice, first in line 5. Fix: rename one of them"},
+     "d.toml:11:6: `d.f` is defined twice, first in line 5. Fix: rename one of them"},
     {HEAD F "source = \"../d.vyre\"\n" W, NULL,
-     "d.toml:7:10: the source \"../d.vyre\" is not the name of a file. Fix: name a file beside "
-     "the manifest"},
+     "d.toml:7:10: the source \"../d.vyre\" is not the name of a file. Fix: name a file in the "
+     "manifest's folder"},
     {HEAD F "entry = \"gather\"\n[[operation.variant]]\nentry = \"h\"\nsuits = \"gpu\"\n" W,
      "fn gathers(a: u32) -> u32 { return a; }\n",
      "d.toml:7:9: d.vyre has neither a program nor a fn `gather`. Fix: name a program or fn of "
@@ -257,13 +257,13 @@ static const mistake_case mistakes[] = {
      "d.toml:8:9: the variant `g` has other arguments than `f`. Fix: give both the same "
      "arguments, in the same order"},
     {HEAD F "[[operation.witness]]\narguments = [\"b=1\", \"2\"]\nexpected = []\n", NULL,
-     "d.toml:8:21: \"2\" gives no argument a value. Fix: write NAME=VALUE in one line, as for "
+     "d.toml:8:21: \"2\" is not of the form NAME=VALUE. Fix: write NAME=VALUE on one line, as for "
      "`vyre run`\n"
-     "d.toml:7:13: a witness of `d.f` expects nothing. Fix: add what comes out, as in expected = "
-     "[\"total=6\"]"},
+     "d.toml:7:13: a witness of `d.f` has no expected output. Fix: add the expected output, as in "
+     "expected = [\"total=6\"]"},
     {HEAD F "[[operation.witness]]\narguments = [\"b=1\"]\nexpected = [\"resul=1\"]\n", NULL,
-     "d.toml:7:13: a witness names `b`, which is no input of `d.f`. Fix: inputs are `a`\n"
-     "d.toml:7:13: a witness names `resul`, which is no output of `d.f`. Fix: outputs are "
+     "d.toml:7:13: a witness names `b`, which is not an input of `d.f`. Fix: inputs are `a`\n"
+     "d.toml:7:13: a witness names `resul`, which is not an output of `d.f`. Fix: outputs are "
      "`result`; perhaps `result`"},
     /* All that is wrong with a source. */
     {HEAD F W, "fn f(a: u32) -> u32 { return b; }\nfn g(a: u32) -> u32 { return c; }\n",
@@ -304,7 +304,7 @@ static void limits_hold(void **state) {
     vyre_package *package;
     expect_ok(read_package(&row, &package));
     vyre_package_describe(package, &told);
-    assert_non_null(strstr(told.data, "4097 operations are more than the 4096"));
+    assert_non_null(strstr(told.data, "4097 operations, and at most 4096"));
     assert_int_equal(package->operation_count, 0);
     vyre_package_release(package);
     vyre_strbuf_free(&manifest);

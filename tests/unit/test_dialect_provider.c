@@ -76,7 +76,7 @@ static void check_unknown(const char *call, const char *fix) {
 static void parse_S101_asks_the_provider_that_is_installed(void **state) {
     (void)state;
     check_unknown("their.s", "did you mean `theirs`");
-    check_unknown("scan.sum_u32", "see `vyre ops`"); /* which the registry has */
+    check_unknown("scan.sum_u32", "`vyre ops` lists the operations"); /* which the registry has */
 }
 
 int main(void) {

@@ -198,7 +198,7 @@ static void validation_S92_reports_the_first_repeat_of_any_list(void **state) {
     const vyre_operation nameless = {.id = "", .dialect = "lost"};
     const vyre_operation *const one[] = {&nameless};
     expect_words(vyre_dialects_validate(one, 1, NULL), VYRE_STATUS_INVALID_ARGUMENT, "`lost`",
-                 "has no id", NULL);
+                 "has no ID", NULL);
 }
 
 static void names_S93_are_the_same_across_snapshots(void **state) {

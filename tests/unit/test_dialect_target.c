@@ -143,7 +143,7 @@ static void lowering_S95_for_each_target_that_has_one(void **state) {
         lowers(snapshot, "t.named", check_target(VYRE_TARGET_REFERENCE_BACKEND), &lowering));
     vyre_outputs outputs;
     expect_words(lowering.reference(check_find(snapshot, "t.named"), NULL, 0, &outputs),
-                 VYRE_STATUS_UNSUPPORTED, "t.named", "by name alone", NULL);
+                 VYRE_STATUS_UNSUPPORTED, "t.named", "registered without a program", NULL);
     assert_true(lowers(snapshot, "t.lowered", vyre_target_read("mine"), &lowering));
     assert_string_equal(lowering.target.extension, "mine");
     assert_false(lowers(snapshot, "t.lowered", vyre_target_read("theirs"), &lowering));
@@ -215,7 +215,7 @@ static void emitted_ptx_is_for_the_device_that_is_named(void **state) {
                  VYRE_STATUS_INVALID_ARGUMENT, "`sm_13`", "sm_90", NULL);
     assert_null(bytes);
     expect_words(vyre_emit(vyre_emitter_find("primary_text"), program, &options, &bytes, &size),
-                 VYRE_STATUS_INVALID_ARGUMENT, "same for all devices", "`sm_13`", NULL);
+                 VYRE_STATUS_INVALID_ARGUMENT, "same on all devices", "`sm_13`", NULL);
     vyre_program_release(program);
 }
 

@@ -167,7 +167,7 @@ static void missing_folders_are_errors(void **state) {
     (void)state;
     const char *folder = below("nowhere");
     expect_error(vyre_dialects_watch_open(&folder, 1, &watch), VYRE_STATUS_NOT_FOUND,
-                 "there is no folder");
+                 "does not exist");
     assert_null(watch);
     vyre_dialects_watch_close(NULL);
 }

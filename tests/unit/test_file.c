@@ -86,7 +86,7 @@ static void file_larger_than_the_limit_is_refused(void **state) {
     assert_null(vyre_file_replace("data", "0123456789", 10));
     assert_null(vyre_file_read("data", 10, &text));
     vyre_strbuf_free(&text);
-    check_error(vyre_file_read("data", 9, &text), VYRE_STATUS_LIMIT, "data is larger than the 9");
+    check_error(vyre_file_read("data", 9, &text), VYRE_STATUS_LIMIT, "data is larger than 9");
     assert_null(text.data);
     check_error(vyre_file_read("/dev/zero", 100000, &text), VYRE_STATUS_LIMIT, "100000");
     unlink("data");

@@ -314,8 +314,8 @@ static void scratch_arrays(void **state) {
     assert_null(vyre_fill_print(program, "// ", &text));
     assert_string_equal(
         vyre_strbuf_string(&text),
-        "// out `y` is not filled: phase `two` overwrites it all before anybody reads it\n"
-        "// scratch `a` is not filled: phase `one` overwrites it all before anybody reads it\n"
+        "// out `y` is not filled: phase `two` overwrites all of it before anything reads it\n"
+        "// scratch `a` is not filled: phase `one` overwrites all of it before anything reads it\n"
         "// scratch `b` is filled with zeros first\n");
     vyre_strbuf_free(&text);
     free(phases);

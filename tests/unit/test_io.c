@@ -136,10 +136,10 @@ static void mistakes_are_told(void **state) {
     expect_error(vyre_io_read(data, 16, below("none"), 0, NULL), VYRE_STATUS_NOT_FOUND,
                  "cannot be read");
     expect_error(vyre_io_read(data, 16, below("file"), 90, NULL), VYRE_STATUS_INVALID_ARGUMENT,
-                 "has 100 bytes, and the range goes from 90 to 106");
+                 "has 100 bytes, and the range is from 90 to 106");
     expect_error(vyre_io_read(data, 16, "", 0, NULL), VYRE_STATUS_INVALID_ARGUMENT, "empty");
     expect_error(vyre_io_read(data, 16, below("file"), UINT64_MAX - 3, NULL),
-                 VYRE_STATUS_INVALID_ARGUMENT, "beyond any file");
+                 VYRE_STATUS_INVALID_ARGUMENT, "beyond the largest possible file");
     expect_error(vyre_io_read(data, 16, "/dev/zero", 0, NULL), VYRE_STATUS_INVALID_ARGUMENT,
                  "neither a file nor a block device");
     expect_error(vyre_io_write(data, 16, dialect_root, 0, NULL), VYRE_STATUS_IO, "directory");
@@ -220,7 +220,7 @@ static void registry_knows_them_S103(void **state) {
     assert_memory_equal(outputs.items[0].data, bytes, 70);
     vyre_outputs_free(&outputs);
     expect_error(from.reference(read, data, 2, &outputs), VYRE_STATUS_INVALID_ARGUMENT,
-                 "other inputs");
+                 "do not match");
     data[0] = (vyre_input){"a\0b", 3};
     expect_error(from.reference(read, data, 3, &outputs), VYRE_STATUS_INVALID_ARGUMENT, "NUL");
     vyre_dialects_leave(&guard);
@@ -240,7 +240,7 @@ static void programs_cannot_ask_for_them(void **state) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         vyre_module *module;
         expect_error(vyre_module_parse("test", texts[i], strlen(texts[i]), NULL, &module),
-                     VYRE_STATUS_INVALID_PROGRAM, "cannot be called from");
+                     VYRE_STATUS_INVALID_PROGRAM, "cannot call it");
     }
     for (uint32_t op = 0; op < VYRE_OP_COUNT; op++) {
         const char *name = vyre_op_info_of(op)->name;

@@ -188,10 +188,10 @@ static void wire_states_the_version_that_has_it(void **state) {
     assert_int_equal(bytes[10], 0);
     bytes[10] = 1;
     expect_fail(vyre_wire_decode(bytes, size, &decoded), VYRE_STATUS_MALFORMED,
-                "version 1.1 is stated, the program needs 1.0");
+                "the header gives version 1.1, and the program needs 1.0");
     vyre_bytes_free(bytes);
     vyre_program_release(program);
-    wire_is_damaged(10, 0, "version 1.0 is stated, the program needs 1.1");
+    wire_is_damaged(10, 0, "the header gives version 1.0, and the program needs 1.1");
 }
 
 /* The form of the arrays, which a builder never gets wrong. */

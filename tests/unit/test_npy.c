@@ -162,7 +162,7 @@ static void test_wrong_types(void **state) {
     expect_error(make(1, fields, bytes, 8), VYRE_TYPE_F32, VYRE_STATUS_INVALID_ARGUMENT,
                  "a type with fields");
     expect_error(make(1, text, bytes, 8), VYRE_TYPE_F32, VYRE_STATUS_INVALID_ARGUMENT,
-                 "no type of vyre's");
+                 "not a type of vyre");
     expect_error(
         make(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 1, 1, 2), }", bytes, 16 - 8),
         VYRE_TYPE_F32, VYRE_STATUS_INVALID_ARGUMENT, "ascontiguousarray");

@@ -165,7 +165,7 @@ static void option_wrong_size_is_an_error_that_says_what_one_is(void **state) {
         assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_INVALID_ARGUMENT);
         assert_non_null(strstr(vyre_status_message(status), wrong[i]));
         assert_string_equal(vyre_status_fix(status),
-                            "set it to bytes, as 65536, 512K, 256M or 2G, or unset it");
+                            "set it to bytes, such as 65536, 512K, 256M or 2G, or unset it");
         vyre_status_free(status);
     }
     unsetenv("VYRE_CACHE_LIMIT");

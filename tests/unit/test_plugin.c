@@ -92,16 +92,16 @@ static void search_refuses_relative_places(void **state) {
     const vyre_plugin_record *records = vyre_plugin_records(registry, &count);
     for (size_t i = 0; i < count; i++) {
         refused += records[i].fate == VYRE_PLUGIN_REFUSED && records[i].is_folder &&
-                   strstr(records[i].detail, "the working directory is not searched") &&
+                   strstr(records[i].detail, "vyre searches only absolute ones") &&
                    strstr(records[i].detail, "Fix: write an absolute path");
         assert_int_not_equal(records[i].fate, VYRE_PLUGIN_ADMITTED);
     }
     assert_int_equal(refused, 4); /* an empty part of the list is none */
     assert_string_equal(records[0].path, "vyre/backends.d");
-    assert_non_null(strstr(records[0].detail, "VYRE_BACKEND_PATH is relative"));
+    assert_non_null(strstr(records[0].detail, "VYRE_BACKEND_PATH has a relative path"));
     assert_string_equal(records[1].path, ".");
     assert_string_equal(records[2].path, "./vyre/backends.d");
-    assert_non_null(strstr(records[2].detail, "XDG_CONFIG_HOME is relative"));
+    assert_non_null(strstr(records[2].detail, "XDG_CONFIG_HOME has a relative path"));
 }
 
 static void search_records_places_that_are_not_there(void **state) {
@@ -132,15 +132,16 @@ static void manifest_mistakes_are_refused_with_their_place(void **state) {
         const char *name, *text, *reason, *fix;
     } rows[] = {
         {"syntax", "# a\nlibrary = good.so\n", "syntax.toml:2:11", ""},
-        {"key", "\nlibary = \"good.so\"\n", "key.toml:2:1: a manifest has no key \"libary\"",
+        {"key", "\nlibary = \"good.so\"\n", "key.toml:2:1: unknown key \"libary\"",
          "perhaps `library`"},
-        {"table", "library = \"good.so\"\n[backend]\n", "no key \"backend\"", "remove it"},
+        {"table", "library = \"good.so\"\n[backend]\n", "unknown key \"backend\"", "remove it"},
         {"none", "enabled = true\n", "library", ""},
         {"type", "library = 1\n", "type.toml:1:11", ""},
         {"flag", "library = \"good.so\"\nenabled = 1\n", "flag.toml:2:11", ""},
         {"empty", "library = \"\"\n", "empty.toml:1:11: the path of the library is empty",
          "absolute or relative to the manifest"},
-        {"nul", "library = \"good.so\\u0000x\"\n", "cut by a NUL", "write the library's path"},
+        {"nul", "library = \"good.so\\u0000x\"\n", "interrupted by a NUL",
+         "write the library's path"},
     };
     enum { COUNT = sizeof rows / sizeof *rows };
     plugin_install("all", "a", "good");
@@ -156,8 +157,8 @@ static void manifest_mistakes_are_refused_with_their_place(void **state) {
         assert_refused(below("all/%s.toml", rows[i].name) + strlen(place) + 1, rows[i].reason,
                        rows[i].fix);
     }
-    assert_refused("all/folder.toml", "is not a file", "remove it");
-    assert_refused("all/pipe.toml", "is not a file", "remove it");
+    assert_refused("all/folder.toml", "is not a regular file", "remove it");
+    assert_refused("all/pipe.toml", "is not a regular file", "remove it");
     assert_admitted("all/a.toml", "good");
     assert_admitted("all/z.toml", "other");
 }
@@ -212,7 +213,7 @@ static void search_refuses_what_others_may_write(void **state) {
             mode_t mode = about.st_mode & 07777;
             assert_int_equal(chmod(below("%s", paths[i]), mode | more), 0);
             plugin_search();
-            assert_refused(i ? "all/a.toml" : "all", "others than its owner may write to",
+            assert_refused(i ? "all/a.toml" : "all", "users other than its owner may write to",
                            "chmod go-w");
             assert_non_null(
                 strstr(plugin_record(i ? "all/a.toml" : "all")->detail, below("%s", paths[i])));
@@ -247,11 +248,11 @@ static void search_refuses_what_belongs_to_others(void **state) {
     set_folder("VYRE_BACKEND_PATH", "all");
     assert_int_equal(chown(below("all"), 12345, 0), 0);
     plugin_search();
-    assert_refused("all", "belongs to another user, number 12345", "chown");
+    assert_refused("all", "belongs to another user, with ID 12345", "chown");
     assert_int_equal(chown(below("all"), 0, 0), 0);
     assert_int_equal(chown(below("all/good.so"), 12345, 0), 0);
     plugin_search();
-    assert_refused("all/a.toml", "good.so belongs to another user, number 12345", "chown");
+    assert_refused("all/a.toml", "good.so belongs to another user, with ID 12345", "chown");
 }
 
 /* In a process of its own, which is a user without root's rights. */
@@ -280,11 +281,11 @@ static void search_refuses_what_it_may_not_read(void **state) {
         }
         _exit(library && manifest && folder && library->fate == VYRE_PLUGIN_REFUSED &&
                       strstr(library->detail, "good.so cannot be opened: Permission denied") &&
-                      strstr(library->detail, "Fix: see to it that this user may read it") &&
+                      strstr(library->detail, "Fix: give this user permission to read it") &&
                       manifest->fate == VYRE_PLUGIN_REFUSED &&
                       strstr(manifest->detail, "b.toml cannot be opened: Permission denied") &&
                       folder->fate == VYRE_PLUGIN_REFUSED &&
-                      strstr(folder->detail, "cannot look into it: Permission denied")
+                      strstr(folder->detail, "cannot read the folder: Permission denied")
                   ? 0
                   : 1);
     }

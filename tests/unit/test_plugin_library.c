@@ -14,17 +14,17 @@ static void library_refused_with_reason_and_fix(void **state) {
     static const struct {
         const char *name, *reason, *fix;
     } rows[] = {
-        {"wrong_major", "ABI 2.0, whose major number is not that of 1.0", "build it against"},
+        {"wrong_major", "ABI 2.0, whose major number differs from that of 1.0", "build it against"},
         {"wrong_minor", "needs ABI 1.1, and this version of vyre has 1.0", "upgrade vyre"},
         {"short_bundle", "bundle", "VYRE_BUNDLE_HEAD"},
         {"short_rows", "rows of 8, 16 and 16 bytes", "VYRE_BUNDLE_HEAD"},
         {"no_symbol", "has no symbol vyre_backend_query", "default visibility"},
-        {"no_answer", "has nothing for ABI 1.0", "upgrade vyre"},
-        {"unresolved", "nobody_defines_this", "see with ldd"},
+        {"no_answer", "does not support ABI 1.0", "upgrade vyre"},
+        {"unresolved", "nobody_defines_this", "run ldd"},
         {"bad_letters", "`Bad:Letters`", "a-z, digits"},
-        {"no_id", "no id", "give every entry the backend's id"},
-        {"no_backend", "brings no backend", "add a registration"},
-        {"twice", "registers `twice` twice", "an id of its own"},
+        {"no_id", "no ID", "set the backend's ID in every entry"},
+        {"no_backend", "registers no backend", "add a registration"},
+        {"twice", "registers `twice` twice", "its own ID"},
         {"meddler", "ranks `good`, which it does not register", "remove that row"},
     };
     enum { COUNT = sizeof rows / sizeof *rows };
@@ -61,7 +61,8 @@ static void library_of_a_duplicate_is_refused_whole(void **state) {
     setenv("VYRE_BACKEND_PATH", paths, 1);
     plugin_search();
     assert_admitted("first/a.toml", "good");
-    assert_refused("second/a.toml", "there is a backend `good` already, from", "remove one of");
+    assert_refused("second/a.toml", "a backend `good` is already registered, from",
+                   "remove one of");
     assert_non_null(strstr(plugin_record("second/a.toml")->detail, below("first/good.so")));
     assert_admitted("second/b.toml", "other");
     size_t count;
@@ -85,7 +86,7 @@ static void library_does_not_replace_a_backend_of_the_program(void **state) {
     assert_null(vyre_registry_create(&registry));
     assert_null(vyre_registry_add(registry, &bundle));
     assert_null(vyre_plugins_load(registry));
-    assert_refused("all/a.toml", "there is a backend `good` already, from program", "remove");
+    assert_refused("all/a.toml", "a backend `good` is already registered, from program", "remove");
 }
 
 /* Writes a file that a manifest `name`.toml calls a library. */
@@ -127,15 +128,16 @@ static void library_that_is_no_library_is_refused(void **state) {
     assert_refused("all/text.toml", "text.so is not an ELF file", "name a shared library");
     assert_refused("all/empty.toml", "empty.so is not an ELF file", "name a shared library");
     assert_refused("all/magic.toml", "magic.so is not an ELF file", "name a shared library");
-    assert_refused("all/ident.toml", "ident.so is cut off or damaged", "build or install it again");
-    assert_refused("all/header.toml", "header.so is cut off or damaged", "again");
-    assert_refused("all/half.toml", "half.so is cut off or damaged", "again");
-    assert_refused("all/wild.toml", "wild.so is cut off or damaged", "again");
+    assert_refused("all/ident.toml", "ident.so is truncated or damaged",
+                   "build or install it again");
+    assert_refused("all/header.toml", "header.so is truncated or damaged", "again");
+    assert_refused("all/half.toml", "half.so is truncated or damaged", "again");
+    assert_refused("all/wild.toml", "wild.so is truncated or damaged", "again");
     assert_refused("all/class.toml", class == ELFCLASS64 ? "a 32-bit library" : "a 64-bit library",
                    "word size");
-    assert_refused("all/machine.toml", "another architecture: ELF machine 2", "this machine");
-    assert_refused("all/absent.toml", "No such file", "see to it that it is there");
-    assert_refused("all/folder.toml", "is not a file", "put a file in its place");
+    assert_refused("all/machine.toml", "is built for ELF machine 2", "this machine");
+    assert_refused("all/absent.toml", "No such file", "create it, or remove the manifest");
+    assert_refused("all/folder.toml", "is not a regular file", "replace it with a regular file");
     assert_admitted("all/z.toml", "good");
 }
 
@@ -189,7 +191,7 @@ static void library_whose_backend_is_broken_fails_when_acquired(void **state) {
     set_folder("VYRE_BACKEND_PATH", "all");
     plugin_search();
     acquire_refused("bad-marker", VYRE_STATUS_BACKEND, "marker");
-    acquire_refused("other-id", VYRE_STATUS_BACKEND, "calls itself `another`");
+    acquire_refused("other-id", VYRE_STATUS_BACKEND, "gives the ID `another`");
     acquire_refused("failing-create", VYRE_STATUS_UNAVAILABLE, "there is no device");
     vyre_device *device;
     assert_null(vyre_registry_acquire(registry, "good", &device));

@@ -448,7 +448,8 @@ static void add_refuses_bundles_that_make_no_sense(void **state) {
     vyre_precedence rank = {"x", 1};
     vyre_capability capability = {"x", true};
     const vyre_bundle good = {VYRE_BUNDLE_HEAD, &row, 1, &rank, 1, &capability, 1};
-    expect_fail(vyre_registry_add(registry, NULL), VYRE_STATUS_INVALID_ARGUMENT, "no bundle");
+    expect_fail(vyre_registry_add(registry, NULL), VYRE_STATUS_INVALID_ARGUMENT,
+                "the bundle is NULL");
     vyre_bundle bad = good;
     bad.abi = VYRE_ABI + (1 << 16);
     expect_fail(vyre_registry_add(registry, &bad), VYRE_STATUS_UNSUPPORTED, "ABI 1.");
@@ -457,24 +458,24 @@ static void add_refuses_bundles_that_make_no_sense(void **state) {
     expect_fail(vyre_registry_add(registry, &bad), VYRE_STATUS_UNSUPPORTED, "8 bytes");
     bad = good;
     bad.registrations = NULL;
-    expect_fail(vyre_registry_add(registry, &bad), VYRE_STATUS_INVALID_ARGUMENT, "does not have");
+    expect_fail(vyre_registry_add(registry, &bad), VYRE_STATUS_INVALID_ARGUMENT, "a NULL pointer");
     bad = good;
     bad.precedences = NULL;
-    expect_fail(vyre_registry_add(registry, &bad), VYRE_STATUS_INVALID_ARGUMENT, "does not have");
+    expect_fail(vyre_registry_add(registry, &bad), VYRE_STATUS_INVALID_ARGUMENT, "a NULL pointer");
     bad = good;
     bad.capabilities = NULL;
-    expect_fail(vyre_registry_add(registry, &bad), VYRE_STATUS_INVALID_ARGUMENT, "does not have");
+    expect_fail(vyre_registry_add(registry, &bad), VYRE_STATUS_INVALID_ARGUMENT, "a NULL pointer");
     static const char *const ids[] = {NULL,  "",   "auto", "preferred", "a:b",
                                       "a,b", "a*", "a b",  "A",         "\xc3\xa4"};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         row.id = ids[i];
-        expect_fail(vyre_registry_add(registry, &good), VYRE_STATUS_INVALID_ARGUMENT, "id");
+        expect_fail(vyre_registry_add(registry, &good), VYRE_STATUS_INVALID_ARGUMENT, "ID");
         row.id = "x";
         rank.id = ids[i];
-        expect_fail(vyre_registry_add(registry, &good), VYRE_STATUS_INVALID_ARGUMENT, "id");
+        expect_fail(vyre_registry_add(registry, &good), VYRE_STATUS_INVALID_ARGUMENT, "ID");
         rank.id = "x";
         capability.id = ids[i];
-        expect_fail(vyre_registry_add(registry, &good), VYRE_STATUS_INVALID_ARGUMENT, "id");
+        expect_fail(vyre_registry_add(registry, &good), VYRE_STATUS_INVALID_ARGUMENT, "ID");
         capability.id = "x";
     }
     row.create = NULL;
@@ -521,15 +522,15 @@ static void inspect_finds_duplicates_and_strays(void **state) {
     expect_ok(vyre_registry_inspect(registry, &findings));
     assert_int_equal(findings.count, 7);
     assert_true(has_finding(&findings, VYRE_REGISTRY_FINDING_DUPLICATE_REGISTRATION, "a",
-                            "2 times (program, /usr/lib/strays.so); the first one counts"));
+                            "2 times (program, /usr/lib/strays.so); vyre uses the first one"));
     assert_true(has_finding(&findings, VYRE_REGISTRY_FINDING_DUPLICATE_REGISTRATION, "x",
                             "2 times (program, program)"));
     assert_true(has_finding(&findings, VYRE_REGISTRY_FINDING_DUPLICATE_CAPABILITY, "x",
-                            "2 capability entries (program, program); the last one counts"));
+                            "2 capability entries (program, program); vyre uses the last one"));
     assert_true(has_finding(&findings, VYRE_REGISTRY_FINDING_DUPLICATE_PRECEDENCE, "x",
                             "3 precedence entries (program, program, /usr/lib/strays.so)"));
     assert_true(has_finding(&findings, VYRE_REGISTRY_FINDING_STRAY_PRECEDENCE, "ghost",
-                            "(/usr/lib/strays.so) names backend `ghost`, which nobody registers"));
+                            "(/usr/lib/strays.so) names backend `ghost`, which is not registered"));
     assert_true(has_finding(&findings, VYRE_REGISTRY_FINDING_STRAY_CAPABILITY, "phantom",
                             "a capability entry (/usr/lib/strays.so) names backend `phantom`"));
     assert_true(has_finding(&findings, VYRE_REGISTRY_FINDING_NO_CAPABILITY, "c",

@@ -118,7 +118,7 @@ static void load_S116_damage_and_trouble_name_the_path_and_a_fix(void **state) {
     }
     expect_refused(route_folder, VYRE_STATUS_IO, "make ~/.config/vyre readable");
     assert_int_equal(truncate(path, VYRE_TOML_MAX_BYTES + 1), 0);
-    expect_refused(path, VYRE_STATUS_IO, "remove the file, or what nobody needs");
+    expect_refused(path, VYRE_STATUS_IO, "remove the file, or entries that are not needed");
     unlink(path);
     /* Nobody waits for a pipe, and nobody replaces one. */
     assert_int_equal(mkfifo(path, 0600), 0);
@@ -286,7 +286,7 @@ static void save_refuses_what_nobody_could_read_again(void **state) {
     const vyre_route_banned ban = {
         .exclusion = {.who = {"a", "", ""}, .reason = reason, .size_class = 3}, .is_new = true};
     expect_ok(vyre_routes_put_classes(table, "some.op", NULL, 0, &ban, 1));
-    expect_unsaved(table, path, "take more than the 16777216 bytes", "remove the file");
+    expect_unsaved(table, path, "take more than 16777216 bytes", "remove the file");
     assert_int_not_equal(access(path, F_OK), 0);
     vyre_routes_free(table);
     free(reason);
@@ -373,16 +373,16 @@ static void file_S120_has_routes_with_backend_and_observations(void **state) {
         "device = \"\"\n"
         "driver = \"1\"\n"
         "cause = \"bytes\"\n"
-        "reason = \"its bytes are not those of `gpu`: byte 0 of output 0 is 0x02, not 0x82, and no "
-        "oracle says who is right\"\n"
+        "reason = \"its bytes differ from those of `gpu`: byte 0 of output 0 is 0x02, not 0x82, "
+        "and there is no oracle to say which are right\"\n"
         "\n"
         "[[excluded.plain]]\n"
         "backend = \"gpu\"\n"
         "device = \"G\"\n"
         "driver = \"9\"\n"
         "cause = \"bytes\"\n"
-        "reason = \"its bytes are not those of `cpu`: byte 0 of output 0 is 0x82, not 0x02, and no "
-        "oracle says who is right\"\n"
+        "reason = \"its bytes differ from those of `cpu`: byte 0 of output 0 is 0x82, not 0x02, "
+        "and there is no oracle to say which are right\"\n"
         "\n"
         "[[classes.\"reduce.sum_u32\"]]\n"
         "data = \"host\"\n"

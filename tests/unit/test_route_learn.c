@@ -180,8 +180,8 @@ static void wrong_bytes_are_found_and_never_seen(void **state) {
     assert_int_equal(why->cause, VYRE_EXCLUDED_BYTES);
     assert_int_equal(why->size_class, TWICE_CLASS);
     assert_string_equal(why->reason,
-                        "its bytes are not those of `usual`, which was running: byte 4 "
-                        "of output 0 is 0x84, not 0x04");
+                        "its bytes differ from those of `usual`, which ran: byte 4 of output 0 is "
+                        "0x84, not 0x04");
     assert_null(find_row(router->routes, "other"));
 }
 
@@ -193,7 +193,7 @@ static void a_device_that_takes_too_long_is_called_off(void **state) {
     assert_int_equal(other->runs, 1);
     assert_int_equal(only_exclusion()->cause, VYRE_EXCLUDED_TIME);
     assert_string_equal(only_exclusion()->reason,
-                        "it was called off after 4100 ns; `usual` takes 1000 ns");
+                        "it was stopped after 4100 ns; `usual` takes 1000 ns");
     uint64_t timeout = mock_last(other->m, MOCK_dispatch_borrowed).config.timeout_ns;
     assert_in_range(timeout, 4000, 4100);
 }

@@ -65,11 +65,11 @@ static void wrong_arguments_are_refused(void **state) {
         {{good_x, good_x, good_total}, 3, "`x`", "twice"},
         {{good_x, good_total, {"y", x, NULL, sizeof x}}, 3, "`y`", "no such"},
         {{good_x, good_total, {NULL, x, NULL, sizeof x}}, 3, "``", "no such"},
-        {{{"x", NULL, NULL, 4}, good_total}, 2, "`x`", "no `in`"},
-        {{{"x", x, x, sizeof x}, good_total}, 2, "`x`", "read alone"},
-        {{good_x, {"total", &total, &total, 4}}, 2, "`total`", "has an `in`"},
-        {{good_x, {"total", NULL, NULL, 4}}, 2, "`total`", "no `out`"},
-        {{good_x, {"total", NULL, &total, 3}}, 2, "`total`", "3 were given"},
+        {{{"x", NULL, NULL, 4}, good_total}, 2, "`x`", "`in` is NULL"},
+        {{{"x", x, x, sizeof x}, good_total}, 2, "`x`", "only reads it"},
+        {{good_x, {"total", &total, &total, 4}}, 2, "`total`", "`in` is set"},
+        {{good_x, {"total", NULL, NULL, 4}}, 2, "`total`", "`out` is NULL"},
+        {{good_x, {"total", NULL, &total, 3}}, 2, "`total`", "and the memory 3"},
         {{{"x", x, NULL, 7}, good_total}, 2, "`x`", "7"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

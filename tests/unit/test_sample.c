@@ -86,21 +86,21 @@ static void expressions_that_are_wrong_are_refused(void **state) {
     } rows[] = {
         {"", VYRE_STATUS_MALFORMED, "no value at character 1"},
         {"n +", VYRE_STATUS_MALFORMED, "no value at character 4"},
-        {"2 n", VYRE_STATUS_MALFORMED, "does not belong there at character 3"},
-        {"(n", VYRE_STATUS_MALFORMED, "no closing parenthesis"},
-        {"n)", VYRE_STATUS_MALFORMED, "does not belong there"},
-        {"square(n)", VYRE_STATUS_MALFORMED, "a name without a meaning at character 1"},
-        {"n + m", VYRE_STATUS_MALFORMED, "a name without a meaning at character 5"},
+        {"2 n", VYRE_STATUS_MALFORMED, "an unexpected character at character 3"},
+        {"(n", VYRE_STATUS_MALFORMED, "a missing closing parenthesis"},
+        {"n)", VYRE_STATUS_MALFORMED, "an unexpected character"},
+        {"square(n)", VYRE_STATUS_MALFORMED, "an unknown name at character 1"},
+        {"n + m", VYRE_STATUS_MALFORMED, "an unknown name at character 5"},
         {"root n", VYRE_STATUS_MALFORMED, "no parenthesis"},
-        {"root(n", VYRE_STATUS_MALFORMED, "no closing parenthesis"},
+        {"root(n", VYRE_STATUS_MALFORMED, "a missing closing parenthesis"},
         {"min(n)", VYRE_STATUS_MALFORMED, "no comma"},
-        {"n % 2", VYRE_STATUS_MALFORMED, "does not belong there"},
-        {"-1", VYRE_STATUS_MALFORMED, "something that is no value"},
+        {"n % 2", VYRE_STATUS_MALFORMED, "an unexpected character"},
+        {"-1", VYRE_STATUS_MALFORMED, "no value"},
         {"18446744073709551616", VYRE_STATUS_MALFORMED, "too large"},
-        {"n - 4", VYRE_STATUS_LIMIT, "for n = 3: it goes below 0"},
+        {"n - 4", VYRE_STATUS_LIMIT, "for n = 3: it is below 0"},
         {"1 / (n - 3)", VYRE_STATUS_LIMIT, "it divides by 0"},
-        {"n * 9223372036854775807", VYRE_STATUS_LIMIT, "past the largest"},
-        {"n + 18446744073709551615", VYRE_STATUS_LIMIT, "past the largest"},
+        {"n * 9223372036854775807", VYRE_STATUS_LIMIT, "exceeds the largest"},
+        {"n + 18446744073709551615", VYRE_STATUS_LIMIT, "exceeds the largest"},
     };
     uint64_t value;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -110,7 +110,7 @@ static void expressions_that_are_wrong_are_refused(void **state) {
     memset(deep, '(', 100);
     deep[100] = 'n';
     memset(deep + 101, ')', 100);
-    expect_error(number_of(deep, 3, &value), VYRE_STATUS_MALFORMED, "too many parentheses");
+    expect_error(number_of(deep, 3, &value), VYRE_STATUS_MALFORMED, "too many nested parentheses");
 }
 
 static void words_are_expanded(void **state) {
@@ -212,10 +212,10 @@ static void arguments_have_the_size(void **state) {
 
     const vyre_operation *scalar = vyre_dialects_find(dialects, "s.scalar");
     expect_error(values_sample_bind(&binding, scalar, scalar->built, 3),
-                 VYRE_STATUS_INVALID_ARGUMENT, "`s.scalar` takes more than buffers");
+                 VYRE_STATUS_INVALID_ARGUMENT, "`s.scalar` has arguments other than buffers");
     values_binding_deinit(&binding);
     expect_error(values_sample_bind(&binding, scale, scale->built, 0), VYRE_STATUS_INVALID_ARGUMENT,
-                 "no size 0");
+                 "the size of a sample is 0");
     values_binding_deinit(&binding);
     expect_error(values_sample_bind(&binding, scale, scale->built, UINT64_MAX),
                  VYRE_STATUS_INVALID_ARGUMENT, "number of elements");
@@ -228,24 +228,24 @@ static void mistakes_are_told_at_their_place(void **state) {
     static const struct {
         const char *text, *part;
     } rows[] = {
-        {HEAD SCALE("sample = [\"x\"]\n"), "s.toml:7:11: \"x\" gives no argument a value"},
+        {HEAD SCALE("sample = [\"x\"]\n"), "s.toml:7:11: \"x\" is not of the form NAME=VALUE"},
         {HEAD SCALE("sample = [\"a=2\",\n  \"x=rand:{n +}\", \"y=zeros:{n}\"]\n"),
          "s.toml:8:3: the expression `n +` has no value at character 4"},
         {HEAD SCALE("sample = [\"a=2\", \"x=rand:{n - 2}\", \"y=zeros:{n}\"]\n"),
-         "has no value for n = 1: it goes below 0"},
+         "has no value for n = 1: it is below 0"},
         {HEAD SCALE("sample = [\"a=2\", \"x=rand:{n * n * n}\", \"y=zeros:{n}\"]\n"),
-         "has no value for n = 67108864: it is past the largest"},
-        {HEAD SCALE("sample = [\"a=2\", \"x=rand:{n\", \"y=zeros:{n}\"]\n"), "a brace"},
+         "has no value for n = 67108864: it exceeds the largest"},
+        {HEAD SCALE("sample = [\"a=2\", \"x=rand:{n\", \"y=zeros:{n}\"]\n"), "an unmatched brace"},
         {HEAD SCALE("sample = [\"a=2\", \"x=@file\", \"y=zeros:{n}\"]\n"),
-         "in a file, where a sample cannot look"},
+         "names a file, and a sample cannot read files"},
         {HEAD SCALE("sample = [\"a=2\", \"x=rand:{n}\"]\n"),
          "s.toml:7:10: the sample of `s.scale` gives `y` no value"},
         {HEAD SCALE("sample = [\"a=2\", \"x=rand:{n}\", \"x=1\", \"y=zeros:{n}\"]\n"),
          "the sample of `s.scale` gives `x` two values"},
         {HEAD SCALE("sample = [\"a=2\", \"x=rand:{n}\", \"yy=1\", \"y=zeros:{n}\"]\n"),
-         "a sample names `yy`, which is no input of `s.scale`"},
+         "a sample names `yy`, which is not an input of `s.scale`"},
         {HEAD SCALE("sample = [\"a=2\", \"x=rand:{n}\", \"z=1\", \"y=zeros:{n}\"]\n"),
-         "a sample names `z`, which is no input"},
+         "a sample names `z`, which is not an input"},
         {HEAD SCALE("sample = 7\n"), "s.toml:7"},
         {HEAD SCALE("sample = [7]\n"), "s.toml:7"},
         {HEAD SCALE("work = \"2 m\"\n"), "s.toml:7:8: the expression `2 m`"},

@@ -488,7 +488,7 @@ static void software_devices_are_created_and_dropped(void **state) {
     assert_int_equal(decision.candidates[0].fate, VYRE_FATE_SOFTWARE);
     assert_string_equal(decision.candidates[0].reason, "llvmpipe");
     vyre_decision_free(&decision);
-    expect_fail(status, VYRE_STATUS_UNAVAILABLE, "name a software device to run on it");
+    expect_fail(status, VYRE_STATUS_UNAVAILABLE, "to run on a software device, name it");
     expect_ok(vyre_registry_acquire(registry, "a", &device)); /* it runs when it is named */
     vyre_device_release(device);
     vyre_registry_free(registry);
@@ -524,14 +524,13 @@ static void globs_allow_and_deny(void **state) {
     expect_choice(3, &(vyre_selection){.allow = "c*", .deny = "cuda"}, "cpu", NULL);
     int created = tiny[0].created;
     expect_none(3, &(vyre_selection){.deny = "*"},
-                "excluded by what the caller allows: cuda, cpu, vulkan");
+                "excluded by the caller's rules: cuda, cpu, vulkan");
     expect_none(3, &(vyre_selection){.allow = ""},
-                "excluded by what the caller allows: cuda, cpu, vulkan");
+                "excluded by the caller's rules: cuda, cpu, vulkan");
     assert_int_equal(tiny[0].created, created);
     tiny[1].failure = "out of order. Fix: mend it";
     expect_none(3, &(vyre_selection){.allow = "c?u"},
-                "cpu: out of order. Fix: mend it; excluded by what the caller allows: cuda, "
-                "vulkan");
+                "cpu: out of order. Fix: mend it; excluded by the caller's rules: cuda, vulkan");
     tiny[1].failure = NULL;
     tiny[1].id = "reference";
     vyre_registry *registry = tiny_registry(2);
@@ -539,8 +538,8 @@ static void globs_allow_and_deny(void **state) {
     expect_fail(vyre_registry_acquire_preferred(registry, &(vyre_selection){.allow = "reference"},
                                                 NULL, &device),
                 VYRE_STATUS_UNAVAILABLE,
-                "(only reference oracle backend(s) were available: reference; excluded by what the "
-                "caller allows: cuda)");
+                "(only reference oracle backend(s) were available: reference; excluded by the "
+                "caller's rules: cuda)");
     vyre_registry_free(registry);
 }
 

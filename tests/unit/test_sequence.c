@@ -599,7 +599,7 @@ static void loss_and_recovery_in_a_sequence(void **state) {
                 VYRE_STATUS_DEVICE_LOST, "the device is lost until vyre_device_recover");
     expect_ok(vyre_device_recover(device));
     expect_fail(vyre_pipeline_dispatch(pipeline, &input, 1, NULL, &outputs),
-                VYRE_STATUS_INVALID_ARGUMENT, "from before device mock was recovered");
+                VYRE_STATUS_INVALID_ARGUMENT, "compiled before device mock was recovered");
     vyre_pipeline_release(pipeline);
     expect_ok(dispatch_halves_once(device, program));
     vyre_program_release(program);

@@ -120,7 +120,7 @@ static void store_folder_that_others_may_write_to_is_not_used(void **state) {
             store_put_text("q", "load");
         }
         assert_int_equal(store_count(NULL, NULL), 1);
-        store_check_logged(i == 0, "others may write"); /* what stays wrong is said once */
+        store_check_logged(i == 0, "other users may write"); /* what stays wrong is said once */
         const vyre_cache_list *list;
         vyre_status status = vyre_cache_list_read(&list);
         assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_IO);
@@ -140,7 +140,7 @@ static void store_folder_of_somebody_else_is_not_used(void **state) {
     store_put_text("q", "load");
     assert_int_equal(store_count(NULL, NULL), 1);
     assert_int_equal(chown(store_folder, 0, 0), 0);
-    store_check_logged(1, "belongs to somebody else");
+    store_check_logged(1, "belongs to another user");
 }
 
 /* Another user than root, who may write everywhere, sees the folder read-only. */

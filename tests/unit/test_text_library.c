@@ -454,8 +454,7 @@ static void mistakes_name_file_line_and_the_calls(void **state) {
                   "   = In: `types.outer`, called from my.vyre:2:14\n"
                   "   = Fix: convert one of them, as in u32(x)\n");
     check_refused("program p(y: inout buffer<u32>) {\n    types.part(y);\n}",
-                  "ops/types.vyre:6:14: error[V0204]: `x` is an array and stands where a value is "
-                  "asked for\n"
+                  "ops/types.vyre:6:14: error[V0204]: `x` is an array, expected a value\n"
                   " 6 |     x[gid] = x;\n"
                   "   |              ^\n"
                   "   = In: `types.part`, called from my.vyre:2:5\n"
@@ -489,13 +488,13 @@ static void mistakes_name_file_line_and_the_calls(void **state) {
     check_refused(
         "program p(y: inout buffer<u32>) over y workgroup 64 {\n"
         "    if gid < 3 { y[gid] = mix.together(gid); }\n}",
-        "ops/mix.vyre:26:5: error[V0501]: `barrier` must be reached by the whole "
-        "workgroup together, and who gets there depends on `gid` (line 2)\n"
+        "ops/mix.vyre:26:5: error[V0501]: `barrier` must be reached by the whole workgroup "
+        "together, but whether an invocation gets there depends on `gid` (line 2)\n"
         " 26 |     barrier;\n"
         "    |     ^~~~~~~\n"
         "    = In: `mix.together`, called from my.vyre:2:27\n"
-        "    = Fix: move it out of that branch or loop, or make the condition the same for "
-        "all of them, as with uniform_load(...)\n");
+        "    = Fix: move it out of that branch or loop, or make the condition the same for all of "
+        "them, as with uniform_load(...)\n");
 }
 
 static void status_names_the_calls(void **state) {
@@ -542,15 +541,15 @@ static void calls_that_cannot_be_are_refused(void **state) {
         {HEAD "{ y[gid] = mix.mxi(1, 2); }", "unknown operation `mix.mxi`",
          "did you mean `mix.mix`?"},
         {HEAD "{ y[gid] = nobody.knows(1, 2); }", "unknown operation `nobody.knows`",
-         "see `vyre ops` for the operations there are"},
-        {HEAD "{ y[gid] = mix . mix(1, 2); }",
-         "something stands between the parts of an operation's id",
-         "write it as one word: `hash.mix(...)`"},
+         "`vyre ops` lists the operations"},
+        {HEAD "{ y[gid] = mix . mix(1, 2); }", "an operation's ID has a space or comment inside",
+         "write it without spaces or comments, as in `hash.mix(...)`"},
         {HEAD "{ y[gid] = io.read(1); }",
-         "`io.read` is not made of program text and cannot be called from it",
+         "`io.read` has no program text, so a program cannot call it",
          "use it through the API or from the command line"},
         {HEAD "{ y[gid] = mix.missing(1); }",
-         "`mix.missing` is said to be a function `missing` of ops/mix.vyre, which has none",
+         "the manifest says that `mix.missing` is a function `missing` of ops/mix.vyre, which has "
+         "none",
          "correct the dialect's manifest"},
         {HEAD "{ y[gid] = mix.mix(1); }", "`mix.mix` takes 2 arguments, found 1",
          "write mix.mix(a: u32, b: u32)"},
@@ -559,14 +558,14 @@ static void calls_that_cannot_be_are_refused(void **state) {
         {HEAD "{ y[gid] = mix.total(x[0], 1); }",
          "argument 1 of `mix.total` is a value, expected an array",
          "write mix.total(x: buffer<u32>, n: u32)"},
-        {HEAD "{ mix.put(x, 0, 1); }", "`x` is declared as a buffer that is only read",
+        {HEAD "{ mix.put(x, 0, 1); }", "`x` is declared as a read-only buffer",
          "declare it as `inout buffer<u32>`"},
         {HEAD "{ far.copy(x, y); }", "`far.copy` is a program, expected a function",
          "call it between phases, as a step"},
         {HEAD "{ let (a, b) = mix.mix(1, 2); y[gid] = a + b; }",
-         "`mix.mix` gives 1 value, 2 are named", "name as many values as it gives"},
+         "`mix.mix` gives 1 value, 2 are named", "write one name for each value"},
         {"const A = mix.mix(1, 2);\n" HEAD "{ y[gid] = 1; }",
-         "`mix.mix` is a function, and functions run when the program does",
+         "`mix.mix` is a function, and functions cannot be called at compile time",
          "use numbers, other constants and operators on them"},
         {"program p(y: inout buffer<u32>) { mix.mix(1, 2); }",
          "`mix.mix` is a function, expected a program", "call it inside a phase"},
@@ -577,7 +576,7 @@ static void calls_that_cannot_be_are_refused(void **state) {
          "`y` is argument 1 and 2 of `far.copy`, which writes to it",
          "pass a copy, or another array"},
         {"program p(x: buffer<u32>, y: buffer<u32>) { far.copy(x, y); }",
-         "`y` is declared as a buffer that is only read", "declare it as `inout buffer<u32>`"},
+         "`y` is declared as a read-only buffer", "declare it as `inout buffer<u32>`"},
         {"program p(x: buffer<f32>, y: inout buffer<u32>) { far.copy(x, y); }",
          "argument 1 of `far.copy` has f32 elements, expected u32",
          "write far.copy(x: buffer<u32>, y: out buffer<u32>[len(x)])"},
@@ -596,19 +595,19 @@ static void calls_that_cannot_be_are_refused(void **state) {
          "argument 2 of `far.scale` is an array, expected u32",
          "write far.scale(x: inout buffer<u32>, by: u32, f: f32, flag: bool)"},
         {"program p(y: inout buffer<u32>) { far.scale(y, -1, 1, true); }",
-         "the number -1 does not fit u32, which has no negative numbers",
+         "the number -1 does not fit in u32, which is unsigned",
          "use a signed type, or write the bits as in 0xffffffff"},
         {"program p(y: inout buffer<u32>) { far.scale(y, 1, 1, true) phase over y { } }",
          "expected `;`, found `phase`", "write `;` here"},
         {"program p(y: inout buffer<u32>) { far.scale; phase over y { } }",
          "expected the component x, y or z, found `scale`", "write .x, .y or .z"},
         {"program p(y: inout buffer<u32>) { require len(y) < 3; phase over y { } }",
-         "a requirement is that two sizes are equal",
-         "write two sizes, as in `require len(a) == len(b);`"},
+         "a requirement must compare two sizes with ==",
+         "write `==` between two sizes, as in `require len(a) == len(b);`"},
         {"program p(y: inout buffer<u32>) { phase over y { } require 1 == len(y); }",
-         "a requirement stands behind a phase or repeat", "move it to the start of the program"},
+         "a requirement follows a phase or repeat", "move it to the start of the program"},
         {"program p(y: inout buffer<u32>) { require 1 + 1 == 3; phase over y { } }",
-         "the sizes are 2 and 3, and have to be equal", "require sizes that can be equal"},
+         "the sizes are 2 and 3, and must be equal", "require sizes that can be equal"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         vyre_diagnostics *found;

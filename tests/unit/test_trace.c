@@ -215,7 +215,7 @@ static void do_unwritable(void) {
     use_reference();
     use_reference();
     assert_int_equal(atomic_load(&warnings), 1);
-    assert_non_null(strstr(warning, "there is no trace"));
+    assert_non_null(strstr(warning, "the trace ends here"));
     assert_non_null(strstr(warning, "Fix: "));
     assert_false(vyre_trace_is_on());
 }

@@ -150,8 +150,8 @@ SCENE(under_a_shuffle_of_wid, barrier_if(b, build_op2(b, VYRE_OP_SHUFFLE, s.wid,
 
 static const build_case condition_cases[] = {
     BUILD_CASE(under_lid, 501,
-               "`barrier` must be reached by the whole workgroup together, and who "
-               "gets there depends on `lid` (instruction 0)"),
+               "`barrier` must be reached by the whole workgroup together, but whether an "
+               "invocation gets there depends on `lid` (instruction 0)"),
     BUILD_CASE(under_gid, 501, "`gid`"),
     BUILD_CASE(under_lane, 501, "`lane`"),
     BUILD_CASE(under_in_domain, 501, "`in_domain`"),
@@ -715,7 +715,7 @@ SCENE(lane_under_lid, {
 
 static const build_case group_cases[] = {
     BUILD_CASE(grid_under_wid, 501,
-               "by the whole grid together, and who gets there depends on `wid`"),
+               "by the whole grid together, but whether an invocation gets there depends on `wid`"),
     BUILD_CASE(grid_under_an_argument, 0, ""),
     BUILD_CASE(grid_under_lid, 501, "`lid`"),
     BUILD_CASE(grid_behind_a_return_by_wid, 501, "`wid`"),

@@ -202,7 +202,7 @@ SCENE(behind_a_call_that_never_returns_there, {
 
 static const build_case shared_cases[] = {
     BUILD_CASE(read_behind_the_barrier, 405,
-               "`load` reads shared array `s`, which a grid barrier has emptied"),
+               "`load` reads shared array `s`, which a grid barrier zeroed"),
     BUILD_CASE(read_before_the_barrier, 0, ""),
     BUILD_CASE(written_again, 0, ""),
     BUILD_CASE(never_written, 0, ""),
@@ -290,16 +290,16 @@ static void verify_warns_of_constant_indices_out_of_bounds(void **state) {
     } rows[] = {
         {VYRE_TYPE_U32, 0, NULL},
         {VYRE_TYPE_U32, 7, NULL},
-        {VYRE_TYPE_U32, 8, "the index 8 is outside of `a`, which has 8 elements"},
-        {VYRE_TYPE_U32, UINT32_MAX, "the index 4294967295 is outside"},
+        {VYRE_TYPE_U32, 8, "the index 8 is out of bounds of `a`, which has 8 elements"},
+        {VYRE_TYPE_U32, UINT32_MAX, "the index 4294967295 is out of bounds"},
         {VYRE_TYPE_I32, 7, NULL},
-        {VYRE_TYPE_I32, 0xffffffff, "the index -1 is outside of `a`"},
-        {VYRE_TYPE_I8, 0x80, "the index -128 is outside of `a`"},
-        {VYRE_TYPE_I8, 0x7f, "the index 127 is outside of `a`"},
-        {VYRE_TYPE_U8, 0x80, "the index 128 is outside of `a`"},
-        {VYRE_TYPE_I64, 0x8000000000000000, "the index -9223372036854775808 is outside"},
-        {VYRE_TYPE_U64, UINT64_MAX, "the index 18446744073709551615 is outside"},
-        {VYRE_TYPE_I16, 0x8001, "the index -32767 is outside"},
+        {VYRE_TYPE_I32, 0xffffffff, "the index -1 is out of bounds of `a`"},
+        {VYRE_TYPE_I8, 0x80, "the index -128 is out of bounds of `a`"},
+        {VYRE_TYPE_I8, 0x7f, "the index 127 is out of bounds of `a`"},
+        {VYRE_TYPE_U8, 0x80, "the index 128 is out of bounds of `a`"},
+        {VYRE_TYPE_I64, 0x8000000000000000, "the index -9223372036854775808 is out of bounds"},
+        {VYRE_TYPE_U64, UINT64_MAX, "the index 18446744073709551615 is out of bounds"},
+        {VYRE_TYPE_I16, 0x8001, "the index -32767 is out of bounds"},
     };
     for (int kind = VYRE_RESOURCE_BUFFER; kind <= VYRE_RESOURCE_PRIVATE; kind++) {
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -202,11 +202,11 @@ static void damage_by_a_transfer_as_text_is_told(void **state) {
     static const struct {
         const char *from, *to, *words;
     } changes[] = {
-        {"\n", "\r\n", "at byte 5: LF became CR LF there"},
-        {"\x1a\n", "\x1a\r\n", "at byte 7: LF became CR LF there"}, /* leaves CR LF alone */
-        {"\r\n", "\n", "at byte 4: CR LF became LF there"},
-        {"\r", "\n", "at byte 4: CR became LF there"},
-        {"\n", "\r", "at byte 5: LF became CR there"},
+        {"\n", "\r\n", "at byte 5: LF became CR LF here"},
+        {"\x1a\n", "\x1a\r\n", "at byte 7: LF became CR LF here"}, /* leaves CR LF alone */
+        {"\r\n", "\n", "at byte 4: CR LF became LF here"},
+        {"\r", "\n", "at byte 4: CR became LF here"},
+        {"\n", "\r", "at byte 5: LF became CR here"},
     };
     for (size_t i = 0; i < sizeof small_samples / sizeof *small_samples; i++) {
         wire_bytes whole = wire_of_sample(small_samples[i], 0);

@@ -54,7 +54,9 @@ static vyre_status resident_allocate(const vyre_backend *backend, size_t size,
     resident *made = size < SIZE_MAX - sizeof *made ? vyre_alloc(sizeof *made + size) : NULL;
     *out_buffer = (uintptr_t)made;
     if (!made) {
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory or ask for less",
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY,
+                                "free memory, or allocate a smaller "
+                                "buffer",
                                 "no memory for a resident buffer of %zu bytes", size);
     }
     made->size = size;
@@ -166,7 +168,7 @@ static vyre_status create(const vyre_host *host, uint32_t device, vyre_backend *
     (void)host;
     if (device) {
         return vyre_status_make(VYRE_STATUS_NOT_FOUND, "name it without a number",
-                                "backend `reference` has one device, there is no number %u",
+                                "backend `reference` has one device, and there is no device %u",
                                 device);
     }
     out_backend->slots = &slots;

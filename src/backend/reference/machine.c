@@ -40,7 +40,7 @@ bool machine_reserve(machine *m, uint64_t bytes, const char *what) {
     }
     m->status = vyre_status_make(
         VYRE_STATUS_LIMIT, "use smaller buffers or domains, or raise the memory budget",
-        "program `%s` needs %llu more bytes for %s, beyond the budget of %llu bytes",
+        "program `%s` needs %llu more bytes for %s, which exceeds the budget of %llu bytes",
         vyre_program_name(m->plan->program), (unsigned long long)bytes, what,
         (unsigned long long)memory_limit(m));
     return false;
@@ -84,15 +84,15 @@ static bool out_of_budget(machine *m, const fiber *f, vyre_status_code code, con
     const char *name = vyre_program_name(m->plan->program);
     if (!f) {
         m->status = vyre_status_make(code,
-                                     "look for a `repeat while` whose element never becomes 0; "
-                                     "else raise the limit",
+                                     "look for a `repeat while` whose element never becomes 0, or "
+                                     "raise the limit",
                                      "program `%s` %s between two phases", name, what);
         return false;
     }
     m->status = vyre_status_make(code,
                                  "look for a loop that does not end, a workgroup that waits for a "
                                  "later one, or an invocation that waits for another of its "
-                                 "workgroup; else raise the limit",
+                                 "workgroup; or raise the limit",
                                  "program `%s` %s in workgroup %llu", name, what,
                                  (unsigned long long)f->group);
     uint32_t loop = current_loop(m, f);
@@ -315,8 +315,8 @@ static vyre_status run(const vyre_program *program, const vyre_input *inputs, si
     vyre_status status = vyre_math_expand(program, &expanded);
     fenv_t callers;
     if (!status && (fegetenv(&callers) || fesetenv(FE_DFL_ENV))) {
-        status = vyre_status_make(VYRE_STATUS_UNSUPPORTED, "run it in another thread",
-                                  "the floating-point environment of the thread cannot be set");
+        status = vyre_status_make(VYRE_STATUS_UNSUPPORTED, "run it on another thread",
+                                  "cannot set the floating-point environment of this thread");
     }
     if (!status) {
         status = run_plain(expanded ? expanded : program, inputs, input_count,

@@ -68,14 +68,14 @@ static const char *race_fix(const machine *m, const stamp *a, const stamp *b) {
     }
     if (a_effects & b_effects & VYRE_EFFECT_WRITE) {
         return same_line || !same_group
-                   ? "give each invocation an element of its own, or use an atomic operation"
-                   : "put a `barrier` between them, or give each invocation an element of its own";
+                   ? "give each invocation its own element, or use an atomic operation"
+                   : "put a `barrier` between them, or give each invocation its own element";
     }
     if (same_line) {
-        return "use an atomic operation, or write to another array than is read";
+        return "use an atomic operation, or read and write different arrays";
     }
     if (!has_barriers) {
-        return "put them into different phases, or write to another array than is read";
+        return "put them into different phases, or read and write different arrays";
     }
     return same_group ? "put a `barrier` between them"
                       : "put them into different phases or a `grid_barrier` between them, or order "
@@ -121,8 +121,8 @@ bool report_bounds(machine *m, uint32_t resource, uint64_t index, const stamp *n
     return vyre_findings_add(
         sanitizer_findings(m), &found,
         effects_of(m, now) & VYRE_EFFECT_WRITE
-            ? "test the index first, or rely on it: nothing is written"
-            : "test the index first, or rely on it: it gives 0",
+            ? "check the index first, or rely on the rule that such a store does nothing"
+            : "check the index first, or rely on the rule that such a load returns 0",
         "%s uses element %s%llu of `%s`, which has %llu", who, negative ? "-" : "",
         (unsigned long long)(negative ? 0 - index : index), machine_array_name(m, resource),
         (unsigned long long)array_length(m, resource));
@@ -138,17 +138,17 @@ bool report_unwritten(machine *m, uint32_t resource, uint64_t index, const stamp
     char who[360];
     describe(m, &found.first, who, sizeof who);
     return vyre_findings_add(sanitizer_findings(m), &found,
-                             "write it first, or rely on it: it is 0",
-                             "%s uses element %llu of `%s`, which nobody has written", who,
+                             "write it first, or rely on the rule that it starts as 0",
+                             "%s uses element %llu of `%s`, which was never written", who,
                              (unsigned long long)index, machine_array_name(m, resource));
 }
 
 static void describe_parting(const vyre_access_place *where, char *out, size_t size) {
     if (where->inst == VYRE_NONE) {
-        snprintf(out, size, "it had returned before");
+        snprintf(out, size, "it had already returned");
     } else {
         snprintf(out, size,
-                 where->line ? "they parted in line %u" : "they parted at instruction %u",
+                 where->line ? "they diverged in line %u" : "they diverged at instruction %u",
                  where->line ? where->line : where->inst);
     }
 }
@@ -175,9 +175,9 @@ bool report_missing_lane(machine *m, const fiber *f, uint32_t at, uint32_t prese
     describe(m, &found.first, who, sizeof who);
     describe_parting(&found.second, parted, sizeof parted);
     return vyre_findings_add(sanitizer_findings(m), &found,
-                             "move it to where all invocations of the workgroup come, or remove "
-                             "the race that makes them disagree",
-                             "%s is reached without lane %u: %s", who, missing, parted);
+                             "move it where all invocations of the workgroup reach it, or remove "
+                             "the race that makes them diverge",
+                             "%s is not reached by lane %u: %s", who, missing, parted);
 }
 
 bool report_missing_group(machine *m, const fiber *f, const fiber *other) {
@@ -194,8 +194,8 @@ bool report_missing_group(machine *m, const fiber *f, const fiber *other) {
         describe_parting(&found.second, parted, sizeof parted);
     }
     return vyre_findings_add(sanitizer_findings(m), &found,
-                             "move it to where all workgroups come, or remove the race that makes "
-                             "them disagree",
-                             "%s is reached without workgroup %llu: %s", who,
+                             "move it where all workgroups reach it, or remove the race that makes "
+                             "them diverge",
+                             "%s is not reached by workgroup %llu: %s", who,
                              (unsigned long long)other->group, parted);
 }

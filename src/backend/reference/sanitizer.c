@@ -70,7 +70,7 @@ static uint32_t pool_take(machine *m, pool *p) {
     if (p->used == p->capacity) {
         uint32_t capacity = p->capacity ? p->capacity * 2 : 16;
         uint64_t more = (uint64_t)(capacity - p->capacity) * sizeof *p->items;
-        if (capacity > POOL_LIMIT || !machine_reserve(m, more, "watching its atomics")) {
+        if (capacity > POOL_LIMIT || !machine_reserve(m, more, "tracking its atomics")) {
             return 0;
         }
         atomic_cell *items = vyre_resize(p->items, capacity, sizeof *items);
@@ -98,7 +98,7 @@ static bool make_cells(machine *m) {
             break;
         }
         uint64_t length = m->arrays[i].length;
-        if (!machine_reserve(m, length * sizeof(cell), "watching its arrays")) {
+        if (!machine_reserve(m, length * sizeof(cell), "tracking its arrays")) {
             return false;
         }
         watch->cells[i] = vyre_alloc_zeroed((size_t)length, sizeof(cell));
@@ -141,9 +141,9 @@ bool sanitizer_enter(machine *m) {
     sanitizer_separate(m->watch);
     pool_free(&m->watch->atomics); /* what it takes is reserved phase by phase */
     if (m->group_count >= NOBODY) {
-        m->status = vyre_status_make(VYRE_STATUS_LIMIT, "sanitize it with a smaller domain",
-                                     "program `%s`: a phase of %llu workgroups is too large to be "
-                                     "watched",
+        m->status = vyre_status_make(VYRE_STATUS_LIMIT, "check it with a smaller domain",
+                                     "program `%s`: a phase of %llu workgroups is too large to "
+                                     "check for races",
                                      vyre_program_name(m->plan->program),
                                      (unsigned long long)m->group_count);
         return false;

@@ -127,7 +127,7 @@ static void refuse_grid_barrier(machine *m, const fiber *f, const fiber *other) 
     }
     m->status = vyre_status_make(
         VYRE_STATUS_INVALID_PROGRAM,
-        "look for a data race in what decides who reaches it: `vyre check --races`",
+        "look for a data race in the condition around it: `vyre check --races`",
         "program `%s`: workgroup %llu waits at a grid barrier that not all others reach",
         vyre_program_name(m->plan->program), (unsigned long long)f->group);
 }

@@ -158,9 +158,11 @@ static vyre_status translate(const llvm_table *llvm, const vyre_strbuf *ir, cpu_
     bool made = parse(&t, ir) && aim(&t) && verify(&t) && optimise(&t) &&
                 write_form(&t, form, out) && !t.objection[0];
     if (!made) {
-        status = vyre_status_make(
-            VYRE_STATUS_BACKEND, "use another backend, and report the program with this text",
-            "%s refuses what was made of the program: %s", llvm->info.version, t.objection);
+        status = vyre_status_make(VYRE_STATUS_BACKEND,
+                                  "use another backend, and report a bug with the program and this "
+                                  "message",
+                                  "%s refuses the code generated for the program: %s",
+                                  llvm->info.version, t.objection);
     }
     if (status && t.code) {
         llvm->LLVMDisposeMemoryBuffer(t.code);
@@ -184,7 +186,7 @@ static vyre_status translate_or_escape(const llvm_table *llvm, const vyre_strbuf
     if (setjmp(escape.back)) {
         escape.is_set = false;
         return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "use another backend, or a newer libLLVM",
-                                "LLVM gives up on the program: %.200s", escape.reason);
+                                "LLVM cannot compile the program: %.200s", escape.reason);
     }
     escape.is_set = true;
     vyre_status status = translate(llvm, ir, form, out, out_code);

@@ -71,7 +71,7 @@ static const char *describe(void) {
     table.LLVMGetVersion(&major, &minor, &patch);
     table.LLVMInstallFatalErrorHandler(cpu_llvm_give_up);
     if (major < OLDEST || major > NEWEST) {
-        return "a version that is known";
+        return "a supported version";
     }
     table.major = major;
     snprintf(version_text, sizeof version_text, "LLVM %u.%u.%u", major, minor, patch);
@@ -100,7 +100,7 @@ static bool open_library(const char *name) {
     missing = missing ? missing : initialise_target(library);
     missing = missing ? missing : describe();
     if (missing) {
-        snprintf(why_not, sizeof why_not, "%s was found, but has not %s", name, missing);
+        snprintf(why_not, sizeof why_not, "%s was found, but lacks %s", name, missing);
     }
     is_open = !missing;
     return true;

@@ -19,11 +19,12 @@ enum { CPU_LANES_SCALARS = 1000 };
 
 #define CPU_OPTIONS(X)                                                                             \
     X(THREADS, NUMBER, (0, 1024), "0",                                                             \
-      "how many threads the cpu backend runs programs on; 0: one for each CPU it may use")         \
+      "the number of threads of the cpu backend; 0: one per available CPU")                        \
     X(CPU_LANES, CHOICE, CPU_LANE_COUNTS, "auto",                                                  \
-      "32-bit lanes of the cpu backend's vectors, 1xN being N scalars; auto: what suits best")     \
+      "the 32-bit lanes of the cpu backend's vectors; 1xN: N scalars; auto: the best for each "    \
+      "program")                                                                                   \
     X(LLVM, PATHS, "a library", "",                                                                \
-      "the libLLVM that the cpu backend opens, in place of the newest it finds")
+      "the libLLVM that the cpu backend opens instead of the newest it finds")
 
 CPU_OPTIONS(VYRE_OPTION_DECLARE)
 

@@ -108,7 +108,9 @@ static vyre_status resident_allocate(const vyre_backend *backend, size_t size,
     *out_buffer = 0;
     if (!data) {
         vyre_free(made);
-        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free memory or ask for less",
+        return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY,
+                                "free memory, or allocate a smaller "
+                                "buffer",
                                 "no memory for a resident buffer of %zu bytes", size);
     }
     cpu_fill_zero(data, size);
@@ -311,7 +313,7 @@ static vyre_status create(const vyre_host *host, uint32_t index, vyre_backend *o
     (void)host;
     if (index) {
         return vyre_status_make(VYRE_STATUS_NOT_FOUND, "name it without a number",
-                                "backend `cpu` has one device, there is no number %u", index);
+                                "backend `cpu` has one device, and there is no device %u", index);
     }
     device made = {0};
     VYRE_TRY(cpu_llvm_open(&made.llvm));

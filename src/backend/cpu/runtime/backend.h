@@ -10,7 +10,7 @@ extern const vyre_builtin cpu_builtin;
 
 /* X(name, documentation, function) */
 #define CPU_STAGES(X)                                                                              \
-    X("llvm", "what the cpu backend makes of it: LLVM's instructions, optimised", show_llvm)       \
-    X("asm", "the same as assembly for the CPU of this machine", show_assembly)
+    X("llvm", "the optimised LLVM IR of the cpu backend", show_llvm)                               \
+    X("asm", "the assembly of the cpu backend, for the CPU of this machine", show_assembly)
 
 #endif

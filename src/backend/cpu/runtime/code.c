@@ -101,7 +101,7 @@ static bool read_head(linker *l) {
     if (!take(l, 0, &l->head, sizeof l->head) || memcmp(l->head.e_ident, ELFMAG, SELFMAG) != 0 ||
         l->head.e_ident[EI_CLASS] != ELFCLASS64 || l->head.e_ident[EI_DATA] != ELFDATA2LSB ||
         l->head.e_type != ET_REL || l->head.e_shentsize != sizeof(Elf64_Shdr)) {
-        return refuse(l, "it is no relocatable ELF file");
+        return refuse(l, "it is not a relocatable ELF file");
     }
     return l->head.e_machine == OUR_MACHINE || refuse(l, "it is for another architecture");
 }
@@ -115,18 +115,18 @@ static bool is_loaded(const Elf64_Shdr *section) {
 static bool read_sections(linker *l) {
     uint32_t count = l->head.e_shnum;
     if (!take(l, l->head.e_shoff, l->sections, count * sizeof *l->sections)) {
-        return refuse(l, "its section headers are cut off");
+        return refuse(l, "its section headers are truncated");
     }
     for (uint32_t i = 0; i < count; i++) {
         const Elf64_Shdr *s = &l->sections[i];
         if (s->sh_type != SHT_NOBITS && s->sh_type != SHT_NULL && !is_inside(l, s)) {
-            return refuse(l, "a section is cut off");
+            return refuse(l, "a section is truncated");
         }
         if (s->sh_flags & SHF_TLS || (s->sh_type == SHT_NOBITS && s->sh_size)) {
             return refuse(l, "it has variables of its own");
         }
         if (s->sh_addralign > 4096 || (s->sh_addralign & (s->sh_addralign - 1))) {
-            return refuse(l, "a section has an impossible alignment");
+            return refuse(l, "a section has an invalid alignment");
         }
         if (s->sh_type == SHT_SYMTAB) {
             l->table = *s;
@@ -215,7 +215,7 @@ static uint8_t *symbol_address(linker *l, uint32_t index) {
     }
     if (symbol.st_shndx >= l->head.e_shnum || !l->places[symbol.st_shndx] ||
         symbol.st_value > l->sections[symbol.st_shndx].sh_size) {
-        l->fault = "a symbol lies nowhere";
+        l->fault = "a symbol is in no section";
         return NULL;
     }
     return l->places[symbol.st_shndx] + symbol.st_value;
@@ -237,11 +237,11 @@ static bool relocate_section(linker *l, const Elf64_Shdr *section) {
         uint32_t type = (uint32_t)ELF64_R_TYPE(row.r_info);
         uint32_t bytes = cpu_relocation_bytes(l->head.e_machine, type);
         if (row.r_offset > room || bytes > room - row.r_offset) {
-            return refuse(l, "a relocation lies outside of its section");
+            return refuse(l, "a relocation is outside its section");
         }
         if (!cpu_relocate(l->head.e_machine, type, base + row.r_offset,
                           (uintptr_t)target + (uint64_t)row.r_addend)) {
-            return refuse(l, "a relocation is of a kind that is not known, or does not reach");
+            return refuse(l, "a relocation has an unknown kind, or its target is out of range");
         }
     }
     return true;
@@ -280,7 +280,7 @@ static bool find_kernels(linker *l, uint32_t count, cpu_kernel *out_kernels) {
         if (number < count) {
             uint8_t *address = symbol_address(l, i);
             if (!address || address >= l->image + l->code_bytes || out_kernels[number]) {
-                return refuse(l, "a phase is there twice, or is no code");
+                return refuse(l, "a phase is defined twice, or is not code");
             }
             memcpy(&out_kernels[number], &address, sizeof address);
         }
@@ -307,19 +307,20 @@ static bool make_stubs(linker *l) {
 }
 
 static vyre_status explain(const linker *l) {
-    static const char fix[] = "clear the cache with `vyre cache clear`; if that does not help, use "
-                              "another backend and report the program";
+    static const char fix[] = "clear the cache with `vyre cache --clear`; if that does not help, "
+                              "use another backend and report a bug with the program";
     if (l->missing) {
         return vyre_status_make(VYRE_STATUS_BACKEND, fix,
-                                "the code of a program calls `%s`, which it may not", l->missing);
+                                "the code of a program calls `%s`, which is not allowed",
+                                l->missing);
     }
     if (l->fault) {
-        return vyre_status_make(VYRE_STATUS_BACKEND, fix,
-                                "the code of a program cannot be loaded: %s", l->fault);
+        return vyre_status_make(VYRE_STATUS_BACKEND, fix, "cannot load the code of a program: %s",
+                                l->fault);
     }
     return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY,
-                            "free memory and try again, and see that the process may have memory "
-                            "that it executes",
+                            "free memory and try again, and check that the process may map "
+                            "executable memory",
                             "no memory for the code of a program");
 }
 

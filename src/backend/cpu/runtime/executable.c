@@ -134,7 +134,9 @@ static bool load_artifact(cpu_executable *executable, const cpu_artifact_key *ke
     }
     vyre_status status = load(executable, infos, object, object_size);
     if (status) {
-        vyre_log(VYRE_LOG_INFO, "cpu: `%s` is compiled again, since what was stored fails: %s",
+        vyre_log(VYRE_LOG_INFO,
+                 "cpu: `%s` is compiled again, because the stored code cannot be "
+                 "used: %s",
                  vyre_program_name(executable->program), vyre_status_text(status));
         vyre_status_free(status);
     }

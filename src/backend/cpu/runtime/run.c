@@ -36,10 +36,12 @@ static vyre_status check_stop(const run *r) {
     }
     const char *name = vyre_program_name(r->executable->program);
     return reason == CPU_STOP_TIMEOUT
-               ? vyre_status_make(VYRE_STATUS_TIMEOUT, "raise the timeout, or give it less to do",
+               ? vyre_status_make(VYRE_STATUS_TIMEOUT,
+                                  "raise the timeout, or pass smaller "
+                                  "arguments",
                                   "`%s` took longer than its timeout", name)
-               : vyre_status_make(VYRE_STATUS_BACKEND, "run it again, and wait for it",
-                                  "`%s` was ended before it was done", name);
+               : vyre_status_make(VYRE_STATUS_BACKEND, "run it again, and await it",
+                                  "`%s` was stopped before it finished", name);
 }
 
 /* The number that a domain or a repeat goes by; 0 past the end. */
@@ -274,8 +276,8 @@ static vyre_status run_all(run *r) {
     vyre_status status = place_scratch(r);
     fenv_t callers;
     if (!status && (fegetenv(&callers) || fesetenv(FE_DFL_ENV))) {
-        status = vyre_status_make(VYRE_STATUS_UNSUPPORTED, "run it in another thread",
-                                  "the floating-point environment of the thread cannot be set");
+        status = vyre_status_make(VYRE_STATUS_UNSUPPORTED, "run it on another thread",
+                                  "cannot set the floating-point environment of this thread");
     }
     if (!status) {
         status = run_steps(r, 0, r->ir->step_count);

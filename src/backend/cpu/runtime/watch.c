@@ -92,8 +92,8 @@ vyre_status cpu_watch_add(cpu_deadline *deadline, uint64_t at_ns, atomic_uint *s
     pthread_mutex_unlock(&lock);
     return watched ? VYRE_OK
                    : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY,
-                                      "end other threads, or run without a timeout",
-                                      "the system gives no thread that watches a timeout");
+                                      "stop other threads, or run without a timeout",
+                                      "cannot start the thread that watches the timeout");
 }
 
 void cpu_watch_remove(cpu_deadline *deadline) {

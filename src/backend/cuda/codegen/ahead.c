@@ -42,10 +42,9 @@ static vyre_status find_target(const char *device, cuda_target *out_target) {
         }
     }
     vyre_strbuf fix = {0};
-    vyre_strbuf_printf(&fix, "name one of %s, or none for text that runs on all of them",
-                       &names[2]);
+    vyre_strbuf_printf(&fix, "name one of %s, or none for PTX that runs on all of them", &names[2]);
     vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_strbuf_string(&fix),
-                                          "PTX is not written for `%s`", device);
+                                          "there is no PTX for the device `%s`", device);
     vyre_strbuf_free(&fix);
     return status;
 }
@@ -85,7 +84,7 @@ static vyre_status emit(const vyre_emitter *emitter, const vyre_program *program
 
 const vyre_emitter cuda_emitter = {
     .target = "secondary_text",
-    .makes = "PTX, as the cuda backend gives it to the driver",
+    .makes = "PTX, as the cuda backend passes it to the driver",
     .is_text = true,
     .has_devices = true,
     .emit = emit,

@@ -9,12 +9,12 @@ extern const vyre_builtin cuda_builtin;
 
 /* X(name, documentation, function) */
 #define CUDA_STAGES(X)                                                                             \
-    X("ptx", "what the cuda backend makes of it: PTX that all its devices take", show_ptx)
+    X("ptx", "the PTX of the cuda backend, which runs on all its devices", show_ptx)
 
 /* The environment variables of the backend; base/option.h says what a row is. */
 #define CUDA_OPTIONS(X)                                                                            \
     X(CUDA, PATHS, "a library, or none", "",                                                       \
-      "the libcuda that the cuda backend opens, in place of libcuda.so.1; none: as if absent")
+      "the libcuda that the cuda backend opens instead of libcuda.so.1; none: no driver")
 
 CUDA_OPTIONS(VYRE_OPTION_DECLARE)
 

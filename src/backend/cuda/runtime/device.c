@@ -33,10 +33,10 @@ vyre_status cuda_check(cuda_device *device, CUresult result, const char *format,
                                                               : VYRE_STATUS_BACKEND,
                          is_final ? "call vyre_device_recover, or restart the process"
                          : result == CUDA_ERROR_OUT_OF_MEMORY
-                             ? "free resident buffers, end other programs on the "
-                               "GPU, or ask for less"
-                             : "try again; if it stays, see that `nvidia-smi` works "
-                               "and the driver is up to date",
+                             ? "free resident buffers, stop other programs on the GPU, or use "
+                               "smaller buffers"
+                             : "try again; if it persists, check that `nvidia-smi` works and "
+                               "update the driver",
                          "%s on %s: %s", vyre_strbuf_string(&what), device->info.name, error);
     vyre_strbuf_free(&what);
     return status;
@@ -46,8 +46,7 @@ vyre_status cuda_check_lost(cuda_device *device) {
     return atomic_load(&device->is_lost)
                ? vyre_status_make(VYRE_STATUS_DEVICE_LOST,
                                   "call vyre_device_recover, or restart the process",
-                                  "%s is lost: something that ran there before ended in a fault",
-                                  device->info.name)
+                                  "%s is lost: an earlier run ended in a fault", device->info.name)
                : VYRE_OK;
 }
 
@@ -93,9 +92,9 @@ static vyre_status look_at(cuda_device *device) {
     if (result) {
         char error[CUDA_ERROR_TEXT_BYTES];
         cuda_error_text(cuda, result, error);
-        return vyre_status_make(VYRE_STATUS_UNAVAILABLE, "see that `nvidia-smi` shows the device",
-                                "device %u of backend `cuda` does not say what it is: %s",
-                                device->index, error);
+        return vyre_status_make(VYRE_STATUS_UNAVAILABLE, "check that `nvidia-smi` shows the device",
+                                "cannot query device %u of backend `cuda`: %s", device->index,
+                                error);
     }
     if (info->sm < OLDEST_SM) {
         return vyre_status_make(
@@ -104,8 +103,8 @@ static vyre_status look_at(cuda_device *device) {
     }
     if (mode == CU_COMPUTEMODE_PROHIBITED) {
         return vyre_status_make(VYRE_STATUS_UNAVAILABLE,
-                                "let its administrator allow it: nvidia-smi --compute-mode=0",
-                                "%s is in a mode in which it computes for nobody", info->name);
+                                "ask an administrator to run nvidia-smi --compute-mode=0",
+                                "%s is in the compute mode `prohibited`", info->name);
     }
     snprintf(info->driver, sizeof info->driver, "CUDA %d.%d", cuda->version / 1000,
              cuda->version % 1000 / 10);
@@ -133,20 +132,20 @@ vyre_status cuda_device_create(uint32_t index, cuda_device **out_device) {
     }
     CUresult result = cuda->cuDeviceGetCount(&count);
     if (result || count <= 0) {
-        char error[CUDA_ERROR_TEXT_BYTES] = "it counts none";
+        char error[CUDA_ERROR_TEXT_BYTES] = "it reports 0 devices";
         if (result) {
             cuda_error_text(cuda, result, error);
         }
         return vyre_status_make(VYRE_STATUS_UNAVAILABLE,
-                                "plug in an NVIDIA GPU, or let this process see it "
+                                "plug in an NVIDIA GPU, or make it visible to this process "
                                 "(CUDA_VISIBLE_DEVICES, the container's devices)",
-                                "backend `cuda` runs on NVIDIA GPUs, and the driver is there, but "
-                                "no device: %s",
+                                "backend `cuda` runs on NVIDIA GPUs, and the driver finds no "
+                                "device: %s",
                                 error);
     }
     if (index >= (uint32_t)count) {
-        return vyre_status_make(VYRE_STATUS_NOT_FOUND, "choose a lower number, they start at 0",
-                                "backend `cuda` has %d device%s, there is no number %u", count,
+        return vyre_status_make(VYRE_STATUS_NOT_FOUND, "use a lower number; devices count from 0",
+                                "backend `cuda` has %d device%s, and there is no device %u", count,
                                 count == 1 ? "" : "s", index);
     }
     cuda_device *device = vyre_alloc_zeroed(1, sizeof *device);
@@ -159,8 +158,8 @@ vyre_status cuda_device_create(uint32_t index, cuda_device **out_device) {
     if (result) {
         char error[CUDA_ERROR_TEXT_BYTES];
         cuda_error_text(cuda, result, error);
-        status = vyre_status_make(VYRE_STATUS_UNAVAILABLE, "see that `nvidia-smi` shows it",
-                                  "device %u of backend `cuda` cannot be had: %s", index, error);
+        status = vyre_status_make(VYRE_STATUS_UNAVAILABLE, "check that `nvidia-smi` shows it",
+                                  "cannot open device %u of backend `cuda`: %s", index, error);
     }
     status = status ? status : look_at(device);
     if (status) {
@@ -212,7 +211,7 @@ vyre_status cuda_device_open(cuda_device *device) {
     }
     if (status) {
         vyre_status_free(cuda_check(device, cuda->cuDevicePrimaryCtxRelease(device->handle),
-                                    "giving the context back"));
+                                    "releasing the context"));
         device->context = NULL;
     }
     return status;
@@ -246,7 +245,7 @@ vyre_status cuda_device_close(cuda_device *device) {
     vyre_status status = close_all(device);
     status = vyre_first_failure(
         status, cuda_check(device, device->cuda->cuDevicePrimaryCtxRelease(device->handle),
-                           "giving the context back"));
+                           "releasing the context"));
     device->context = NULL;
     return status;
 }
@@ -276,8 +275,7 @@ vyre_status cuda_device_reset(cuda_device *device) {
     char error[CUDA_ERROR_TEXT_BYTES];
     cuda_error_text(cuda, result ? result : CUDA_ERROR_LAUNCH_FAILED, error);
     return vyre_status_make(VYRE_STATUS_DEVICE_LOST, "restart the process",
-                            "%s cannot be taken hold of again in this process: %s",
-                            device->info.name, error);
+                            "cannot recover %s in this process: %s", device->info.name, error);
 }
 
 vyre_status cuda_device_enter(cuda_device *device, CUcontext *out_before) {

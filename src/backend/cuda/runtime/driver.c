@@ -41,7 +41,7 @@ static void open_once(void) {
     }
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        fix = chosen.from_environment ? "let VYRE_CUDA name NVIDIA's libcuda, or unset it"
+        fix = chosen.from_environment ? "set VYRE_CUDA to NVIDIA's libcuda, or unset it"
                                       : "install NVIDIA's driver, which brings libcuda.so.1, or "
                                         "use a machine with an NVIDIA GPU";
         snprintf(why_not, sizeof why_not, "the driver's library `%s` cannot be opened", name);
@@ -56,20 +56,19 @@ static void open_once(void) {
         }
         fix = "install a newer driver: one for CUDA 11.4 or later";
         snprintf(why_not, sizeof why_not, "the driver `%s`%s is too old%s%s", name, found,
-                 missing ? ": it has not " : "", missing ? missing : "");
+                 missing ? ": it lacks " : "", missing ? missing : "");
         return;
     }
     CUresult result = table.cuInit(0);
     if (result) {
         char text[CUDA_ERROR_TEXT_BYTES];
         cuda_error_text(&table, result, text);
-        fix =
-            result == CUDA_ERROR_NO_DEVICE
-                ? "plug in an NVIDIA GPU, or let this process see it (CUDA_VISIBLE_DEVICES, the "
-                  "container's devices)"
-                : "see that `nvidia-smi` works; after an update of the driver restart the machine";
+        fix = result == CUDA_ERROR_NO_DEVICE
+                  ? "plug in an NVIDIA GPU, or make it visible to this process "
+                    "(CUDA_VISIBLE_DEVICES, the container's devices)"
+                  : "check that `nvidia-smi` works; after a driver update restart the machine";
         snprintf(why_not, sizeof why_not,
-                 result == CUDA_ERROR_NO_DEVICE ? "the driver is there, but no device: %s"
+                 result == CUDA_ERROR_NO_DEVICE ? "the driver finds no device: %s"
                                                 : "the driver does not start: %s",
                  text);
         return;
@@ -89,10 +88,10 @@ void cuda_error_text(const cuda_table *cuda, CUresult result,
                      char out_text[CUDA_ERROR_TEXT_BYTES]) {
     const char *name = NULL, *text = NULL;
     if (cuda->cuGetErrorName(result, &name) || !name) {
-        name = "an error without a name";
+        name = "unknown error";
     }
     if (cuda->cuGetErrorString(result, &text) || !text) {
-        text = "the driver does not know it";
+        text = "unknown to the driver";
     }
     snprintf(out_text, CUDA_ERROR_TEXT_BYTES, "%s (%d): %s", name, result, text);
 }

@@ -53,7 +53,7 @@ static vyre_status load_phase(cuda_executable *executable, const cuda_code *code
     phase->registers = (uint32_t)registers;
     phase->most_blocks = (uint64_t)blocks * device->info.multiprocessors;
     if (!result && (info->threads > (uint32_t)threads || !phase->most_blocks)) {
-        return refuse_phase(executable, code, index, "threads of a block", info->threads,
+        return refuse_phase(executable, code, index, "threads per block", info->threads,
                             (uint64_t)threads);
     }
     return cuda_check(device, result, "finding %s", name);
@@ -124,7 +124,9 @@ static bool load_artifact(cuda_executable *executable, const cuda_artifact_key *
     }
     vyre_status status = load(executable, infos, &images);
     if (status) {
-        vyre_log(VYRE_LOG_INFO, "cuda: `%s` is compiled again, since what was stored fails: %s",
+        vyre_log(VYRE_LOG_INFO,
+                 "cuda: `%s` is compiled again, because the stored code cannot be "
+                 "used: %s",
                  vyre_program_name(executable->codes[0].program), vyre_status_text(status));
         vyre_status_free(status);
     }

@@ -340,7 +340,7 @@ vyre_status cuda_iterations_put(cuda_run *run, uint32_t step, uint64_t iteration
             cuda_check(device,
                        cuda->cuMemcpyHtoDAsync(iterations->words->address, iterations->host_words,
                                                (size_t)count * 4, run->stream->handle),
-                       "sending the numbers of iterations");
+                       "sending the iteration counts");
     }
     /* As many as there were, so that at most half of all are in vain. */
     uint64_t wanted = done < iterations->each ? iterations->each : done;

@@ -58,7 +58,8 @@ static vyre_status no_memory(cuda_device *device, uint64_t size) {
     size_t free = 0, total = 0;
     device->cuda->cuMemGetInfo(&free, &total);
     return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY,
-                            "free resident buffers, end other programs on the GPU, or ask for less",
+                            "free resident buffers, stop other programs on the GPU, or use smaller "
+                            "buffers",
                             "no memory on %s for %llu bytes: %zu of its %zu bytes are free",
                             device->info.name, (unsigned long long)size, free, total);
 }
@@ -75,7 +76,7 @@ vyre_status cuda_memory_take(cuda_device *device, uint64_t size, cuda_block **ou
     }
     cuda_block *made = vyre_alloc(sizeof *made);
     if (!made) {
-        return vyre_no_memory("on the host to remember a block of the device");
+        return vyre_no_memory("on the host to track a block of device memory");
     }
     *made = (cuda_block){.size = rounded};
     CUresult result = rounded > device->info.memory_bytes
@@ -93,7 +94,7 @@ vyre_status cuda_memory_take(cuda_device *device, uint64_t size, cuda_block **ou
         vyre_free(made);
         return result == CUDA_ERROR_OUT_OF_MEMORY
                    ? no_memory(device, size)
-                   : cuda_check(device, result, "taking %llu bytes of the device",
+                   : cuda_check(device, result, "allocating %llu bytes of device memory",
                                 (unsigned long long)rounded);
     }
     pthread_mutex_lock(&memory->lock);

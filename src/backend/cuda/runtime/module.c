@@ -21,7 +21,7 @@ static vyre_status refuse(cuda_device *device, CUresult result, const char *name
                                 ? "install a newer driver"
                                 : "install a newer driver, or run it on another device; `vyre show "
                                   "--stage ptx` shows the code",
-                            "the driver does not compile `%s`: %s%s%s", name, error,
+                            "the driver cannot compile `%s`: %s%s%s", name, error,
                             log[0] ? ": " : "", log);
 }
 
@@ -51,7 +51,7 @@ static vyre_status translate(cuda_device *device, const vyre_strbuf *ptx, const 
                          : out_image->failed ? vyre_no_memory("to compile `%s`", name)
                                              : VYRE_OK;
     if (link) {
-        vyre_status_free(cuda_check(device, cuda->cuLinkDestroy(link), "ending the compiler"));
+        vyre_status_free(cuda_check(device, cuda->cuLinkDestroy(link), "closing the compiler"));
     }
     vyre_free(log);
     return status;

@@ -157,8 +157,8 @@ static vyre_status compare(cuda_device *device, const operands *from, const resu
     uint32_t wrong[2][OPS] = {{0}}, all = 0;
     fenv_t callers;
     if (fegetenv(&callers) || fesetenv(FE_DFL_ENV)) {
-        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "use it in another thread",
-                                "the floating-point environment of the thread cannot be set");
+        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "use it on another thread",
+                                "cannot set the floating-point environment of this thread");
     }
     for (uint32_t i = 0; i < COUNT; i++) {
         const results expected = compute(&from[i]);
@@ -180,7 +180,7 @@ static vyre_status compare(cuda_device *device, const operands *from, const resu
     }
     vyre_status status =
         all ? vyre_status_make(VYRE_STATUS_UNSUPPORTED, "use another device",
-                               "the arithmetic of %s is not exact; wrong of %u results each: %s",
+                               "the arithmetic of %s is not exact; wrong results, of %u each: %s",
                                device->info.name, (unsigned)COUNT, vyre_strbuf_string(&text))
             : VYRE_OK;
     vyre_strbuf_free(&text);

@@ -490,7 +490,8 @@ vyre_status cuda_ticket_wait(cuda_device *device, uint64_t ticket) {
     }
     if (cuda_stream_was_lost(device, ticket)) {
         return vyre_status_make(VYRE_STATUS_DEVICE_LOST, "enqueue it again",
-                                "the run was lost with what %s held then", device->info.name);
+                                "the run was lost together with the memory of %s",
+                                device->info.name);
     }
     CUcontext before;
     vyre_status status = cuda_device_enter(device, &before);

@@ -152,10 +152,12 @@ static vyre_status clear(cuda_run *run, uint32_t array) {
 static vyre_status stopped(const cuda_run *run) {
     const char *name = vyre_program_name(run->code->program);
     return run->stop == CUDA_STOP_TIMEOUT
-               ? vyre_status_make(VYRE_STATUS_TIMEOUT, "raise the timeout, or give it less to do",
+               ? vyre_status_make(VYRE_STATUS_TIMEOUT,
+                                  "raise the timeout, or pass smaller "
+                                  "arguments",
                                   "`%s` took longer than its timeout", name)
-               : vyre_status_make(VYRE_STATUS_BACKEND, "run it again, and wait for it",
-                                  "`%s` was ended before it was done", name);
+               : vyre_status_make(VYRE_STATUS_BACKEND, "run it again, and await it",
+                                  "`%s` was stopped before it finished", name);
 }
 
 /* Between launches, so that long rows of them end in time, too. */
@@ -261,9 +263,8 @@ static vyre_status fold(const cuda_run *run, const cuda_phase *phase, bool is_fr
     }
     if (sizes[0] > most_x || sizes[1] > most_yz || sizes[2] > most_yz) {
         return vyre_status_make(
-            VYRE_STATUS_UNSUPPORTED, "make y and z of the domain smaller, x may be large",
-            "`%s` would run in %llu x %llu x %llu blocks, and %s takes at most "
-            "%llu x %llu x %llu",
+            VYRE_STATUS_UNSUPPORTED, "make y and z of the domain smaller; x may be large",
+            "`%s` needs %llu x %llu x %llu blocks, and %s takes at most %llu x %llu x %llu",
             vyre_program_name(run->code->program), (unsigned long long)sizes[0],
             (unsigned long long)sizes[1], (unsigned long long)sizes[2], run->device->info.name,
             (unsigned long long)most_x, (unsigned long long)most_yz, (unsigned long long)most_yz);

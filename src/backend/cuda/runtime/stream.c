@@ -36,7 +36,7 @@ void cuda_streams_deinit(cuda_streams *streams) {
 static void destroy_event(cuda_device *device, CUevent *event) {
     if (*event && !atomic_load(&device->is_lost)) {
         vyre_status_free(
-            cuda_check(device, device->cuda->cuEventDestroy(*event), "ending an event"));
+            cuda_check(device, device->cuda->cuEventDestroy(*event), "destroying an event"));
     }
     *event = NULL;
 }
@@ -94,14 +94,14 @@ static vyre_status open_stream(cuda_device *device, cuda_stream *stream) {
             cuda_check(device,
                        cuda->cuMemHostAlloc(&pages, HOST_BYTES,
                                             CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
-                       "taking %d bytes of host memory that the device sees", HOST_BYTES);
+                       "allocating %d bytes of mapped host memory", HOST_BYTES);
     }
     if (!status) {
         memset(pages, 0, HOST_BYTES);
         stream->stop = pages;
         stream->word = (uint8_t *)pages + WORD_AT;
         status = cuda_check(device, cuda->cuMemHostGetDevicePointer(&stream->stop_at, pages, 0),
-                            "asking where the device sees host memory");
+                            "asking for the device address of host memory");
     }
     status = status ? status : cuda_memory_take(device, CUDA_WORDS_BYTES, &stream->words);
     if (!status) {
@@ -262,7 +262,7 @@ vyre_status cuda_stream_wait(cuda_stream *stream, uint64_t deadline_ns, const at
             atomic_store(&device->is_lost, true);
             return vyre_status_make(
                 VYRE_STATUS_DEVICE_LOST, "restart the process; the device still runs it",
-                "a kernel on %s was told to end and did not", device->info.name);
+                "a kernel on %s was told to stop and did not", device->info.name);
         }
         if (now - start < 200000) {
             sched_yield();
@@ -322,7 +322,7 @@ bool cuda_stream_is_done(cuda_stream *stream, uint64_t ticket) {
         if (result == CUDA_ERROR_NOT_READY) {
             break;
         }
-        vyre_status_free(cuda_check(device, result, "asking for a run"));
+        vyre_status_free(cuda_check(device, result, "querying a run"));
         if (!result) {
             raise_completed(stream, stream->marked);
         }
@@ -351,7 +351,7 @@ vyre_status cuda_stream_follow(cuda_stream *stream, cuda_stream *before) {
     VYRE_TRY(
         cuda_check(device, cuda->cuEventRecord(before->order, before->handle), "marking a stream"));
     return cuda_check(device, cuda->cuStreamWaitEvent(stream->handle, before->order, 0),
-                      "letting a stream wait");
+                      "making a stream wait");
 }
 
 bool cuda_stream_was_lost(cuda_device *device, uint64_t ticket) {

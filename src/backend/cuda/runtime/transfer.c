@@ -19,7 +19,7 @@ static vyre_status make_stages(cuda_stream *stream) {
     if (!status && !stream->staging) {
         status = cuda_check(
             device, device->cuda->cuMemHostAlloc(&pages, STAGES_BYTES, CU_MEMHOSTALLOC_PORTABLE),
-            "taking %d bytes of host memory for copies", STAGES_BYTES);
+            "allocating %d bytes of host memory for copies", STAGES_BYTES);
         stream->staging = status ? NULL : pages;
     }
     return status;
