@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/strbuf.h"
-#include "dialect/linked.h"
+#include "dialect/registry.h"
 #include "text/library.h"
 
 enum {
