@@ -44,7 +44,8 @@ typedef struct vyre_library_view {
 /* Outlives all its views. */
 struct vyre_library {
     const char *id;
-    /* What is found does not change from enter to leave. Nothing is held after an error. */
+    /* What is found does not change from enter to leave. Nothing is held after an error. Either may
+     * be NULL: nothing to do. */
     vyre_status (*enter)(vyre_library_view *view);
     bool (*find)(const vyre_library_view *view, vyre_str id, vyre_library_source *out_source);
     /* The ids in order, to suggest a near one; a NULL pointer past the last. */

@@ -87,13 +87,13 @@ void vyre_json_array_end(vyre_json *json) {
 
 void vyre_json_key(vyre_json *json, const char *key) {
     next_item(json);
-    quote(json->text, (vyre_str){key, strlen(key)});
+    quote(json->text, vyre_str_of(key));
     vyre_strbuf_puts(json->text, ": ");
     json->after_key = true;
 }
 
 void vyre_json_string(vyre_json *json, const char *string) {
-    vyre_json_str(json, (vyre_str){string, strlen(string)});
+    vyre_json_str(json, vyre_str_of(string));
 }
 
 void vyre_json_str(vyre_json *json, vyre_str string) {

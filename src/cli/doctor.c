@@ -141,8 +141,7 @@ static vyre_status examine_routes(examination *x) {
 /* Looks for dialects as a process does that needs its first operation. */
 static vyre_status examine_dialects(examination *x) {
     vyre_streams streams = {0};
-    vyre_folder_list list;
-    vyre_folder_list_init(&list);
+    vyre_folder_list list = {0};
     vyre_status status = vyre_streams_read_fixed(&streams);
     status = status ? status : vyre_folder_list_usual(&list);
     status = status ? status : vyre_folder_search_run(&x->dialects, &list, NULL, &streams);

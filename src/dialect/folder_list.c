@@ -7,11 +7,6 @@
 #include "base/status.h"
 #include "dialect/folder.h"
 
-void vyre_folder_list_init(vyre_folder_list *list) {
-    *list = (vyre_folder_list){0};
-    vyre_arena_init(&list->arena);
-}
-
 void vyre_folder_list_deinit(vyre_folder_list *list) {
     vyre_vec_free(&list->folders);
     vyre_arena_deinit(&list->arena);
@@ -56,9 +51,8 @@ vyre_status vyre_folder_list_usual(vyre_folder_list *list) {
 }
 
 vyre_status vyre_folder_read(vyre_streams *streams) {
-    vyre_folder_list list;
+    vyre_folder_list list = {0};
     vyre_folder_search found = {0};
-    vyre_folder_list_init(&list);
     vyre_status status = vyre_folder_list_usual(&list);
     if (!status) {
         status = vyre_folder_search_run(&found, &list, NULL, streams);

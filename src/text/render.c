@@ -182,18 +182,13 @@ static void put_diagnostic(renderer *r, const vyre_diagnostic *item, const char 
 }
 
 static void put_json_calls(vyre_json *json, const char *name, const vyre_diagnostic_call *call) {
-    vyre_json_key(json, "calls");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "calls");
     for (; call; call = call->caller) {
         vyre_json_object(json);
-        vyre_json_key(json, "function");
-        vyre_json_string(json, call->function);
-        vyre_json_key(json, "file");
-        vyre_json_string(json, call->file ? call->file : name);
-        vyre_json_key(json, "line");
-        vyre_json_u64(json, call->line);
-        vyre_json_key(json, "column");
-        vyre_json_u64(json, call->column);
+        vyre_json_add_string(json, "function", call->function);
+        vyre_json_add_string(json, "file", call->file ? call->file : name);
+        vyre_json_add_u64(json, "line", call->line);
+        vyre_json_add_u64(json, "column", call->column);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
@@ -206,39 +201,27 @@ static void put_json(vyre_json *json, const char *name, const vyre_diagnostic *i
     }
     code[5] = '\0';
     vyre_json_object(json);
-    vyre_json_key(json, "severity");
-    vyre_json_string(json, item->severity == VYRE_SEVERITY_ERROR ? "error" : "warning");
-    vyre_json_key(json, "code");
-    vyre_json_string(json, code);
-    vyre_json_key(json, "title");
-    vyre_json_string(json, vyre_diagnostic_title(item->code));
-    vyre_json_key(json, "message");
-    vyre_json_string(json, item->message);
-    vyre_json_key(json, "fix");
-    vyre_json_string(json, item->fix ? item->fix : "");
-    vyre_json_key(json, "file");
-    vyre_json_string(json, item->file ? item->file : name);
-    vyre_json_key(json, "line");
-    vyre_json_u64(json, item->line);
-    vyre_json_key(json, "column");
-    vyre_json_u64(json, item->column);
-    vyre_json_key(json, "length");
-    vyre_json_u64(json, item->length);
+    vyre_json_add_string(json, "severity",
+                         item->severity == VYRE_SEVERITY_ERROR ? "error" : "warning");
+    vyre_json_add_string(json, "code", code);
+    vyre_json_add_string(json, "title", vyre_diagnostic_title(item->code));
+    vyre_json_add_string(json, "message", item->message);
+    vyre_json_add_string(json, "fix", item->fix ? item->fix : "");
+    vyre_json_add_string(json, "file", item->file ? item->file : name);
+    vyre_json_add_u64(json, "line", item->line);
+    vyre_json_add_u64(json, "column", item->column);
+    vyre_json_add_u64(json, "length", item->length);
     const vyre_diagnostic_call *call = item->calls;
     if (call && *call->function) {
-        vyre_json_key(json, "function");
-        vyre_json_string(json, call->function);
-        vyre_json_key(json, "call_line");
-        vyre_json_u64(json, call->line);
-        vyre_json_key(json, "call_column");
-        vyre_json_u64(json, call->column);
+        vyre_json_add_string(json, "function", call->function);
+        vyre_json_add_u64(json, "call_line", call->line);
+        vyre_json_add_u64(json, "call_column", call->column);
     }
     if (item->file) {
         put_json_calls(json, name, call);
     }
     if (item->inst != VYRE_NONE) {
-        vyre_json_key(json, "instruction");
-        vyre_json_u64(json, item->inst);
+        vyre_json_add_u64(json, "instruction", item->inst);
     }
     vyre_json_object_end(json);
 }
