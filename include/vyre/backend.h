@@ -59,7 +59,7 @@ extern "C" {
 /* In tables and bundles it says which host is needed: one of the same major number, and of this
  * minor number or a higher one. */
 #define VYRE_ABI_MAJOR 1
-#define VYRE_ABI_MINOR 0
+#define VYRE_ABI_MINOR 1
 #define VYRE_ABI (VYRE_ABI_MAJOR << 16 | VYRE_ABI_MINOR)
 
 /* Whether a table reaches to the end of one of its fields: VYRE_HAS(host, program_wire). */
@@ -344,7 +344,9 @@ typedef struct vyre_compile {
     const uint8_t *artifact; /* of before, checked to belong to this program; or NULL. After an
                               * error the host compiles again without it */
     size_t artifact_size;
-    uint64_t reserved[4];
+    uint64_t timeout_ns; /* since 1.1. What is left to compile in; 0: no limit. The host does not
+                          * wait longer, and drops what comes later */
+    uint64_t reserved[3];
 } vyre_compile;
 
 typedef struct vyre_cache_counts {

@@ -19,7 +19,7 @@ static void library_refused_with_reason_and_fix(void **state) {
         {"short_bundle", "bundle", "VYRE_BUNDLE_HEAD"},
         {"short_rows", "rows of 8, 16 and 16 bytes", "VYRE_BUNDLE_HEAD"},
         {"no_symbol", "has no symbol vyre_backend_query", "default visibility"},
-        {"no_answer", "has nothing for ABI 1.0", "upgrade vyre"},
+        {"no_answer", "has nothing for ABI 1.1", "upgrade vyre"},
         {"unresolved", "nobody_defines_this", "see with ldd"},
         {"bad_letters", "`Bad:Letters`", "a-z, digits"},
         {"no_id", "no id", "give every entry the backend's id"},
