@@ -2,11 +2,13 @@
  *
  *   vyre-llvm [LIBRARY]     socket 3 is the library's; LIBRARY is what VYRE_LLVM names
  *
- * The main thread reads requests and nothing else, so that it sees at once when the library is
- * gone. Each request has a thread of its own, which shares its work with others. */
-#define _GNU_SOURCE /* close_range, PR_SET_NAME */
+ * The main thread works, and shares what it does with others. One thread does nothing but wait for
+ * the end of the socket: then the library is gone, and nobody needs what LLVM is at. */
+#define _GNU_SOURCE /* close_range, POLLRDHUP */
 
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -153,50 +155,48 @@ static vyre_status run_parts(void (*part)(void *user, uint32_t index), void *use
     return VYRE_OK;
 }
 
-typedef struct job {
-    cpu_request request;
-    vyre_strbuf ir;
-} job;
-
-static void *run_job(void *argument) {
-    job *own = argument;
-    char signal_stack[SIGNAL_STACK_BYTES];
-    use_signal_stack(signal_stack);
-    vyre_strbuf out = {0};
-    uint32_t count = own->request.threads < MOST_THREADS ? own->request.threads : MOST_THREADS;
-    const cpu_llvm_threads threads = {count ? count : 1, run_parts};
-    vyre_status status =
-        cpu_llvm_compile(&own->ir, (cpu_llvm_form)own->request.form, &threads, &out);
-    vyre_strbuf_free(&own->ir);
-    vyre_free(own);
-    if (!status) {
-        answer(0, out.data, out.size);
-        vyre_strbuf_free(&out);
-        return NULL;
-    }
-    /* It was left by a jump out of LLVM, which is in no state to go on. */
-    bool is_spent = vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED;
-    answer_failure(status);
-    if (is_spent) {
-        _exit(0);
-    }
-    return NULL;
-}
-
-/* Reads the IR behind a request and starts on it. Without memory for that, there is none for LLVM.
- */
-static bool start_job(const cpu_request *request) {
-    job *made = vyre_alloc_zeroed(1, sizeof *made);
-    char *text = made ? vyre_alloc(request->size + 1) : NULL;
+/* Reads the IR behind a request, compiles it and answers. */
+static void serve(const cpu_request *request) {
+    char *text = vyre_alloc(request->size + 1);
     if (!text) {
-        return false;
+        answer_failure(vyre_no_memory("for the text of a program"));
+        _exit(0);
     }
     receive_all(text, request->size);
     text[request->size] = '\0';
-    made->request = *request;
-    made->ir = (vyre_strbuf){.data = text, .size = request->size, .capacity = request->size + 1};
+    vyre_strbuf out = {0};
+    vyre_strbuf ir = {.data = text, .size = request->size, .capacity = request->size + 1};
+    uint32_t count = request->threads < MOST_THREADS ? request->threads : MOST_THREADS;
+    const cpu_llvm_threads threads = {count ? count : 1, run_parts};
+    vyre_status status = cpu_llvm_compile(&ir, (cpu_llvm_form)request->form, &threads, &out);
+    vyre_strbuf_free(&ir);
+    /* It was left by a jump out of LLVM, which is in no state to go on. */
+    bool is_spent = vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED;
+    if (status) {
+        answer_failure(status);
+    } else {
+        answer(0, out.data, out.size);
+        vyre_strbuf_free(&out);
+    }
+    if (is_spent) {
+        _exit(0);
+    }
+}
+
+static void *watch_socket(void *argument) {
+    (void)argument;
+    struct pollfd end = {CPU_HELPER_SOCKET, POLLRDHUP, 0};
+    while (poll(&end, 1, -1) <= 0) {
+    }
+    _exit(0);
+}
+
+static bool start_watching(void) {
     pthread_t thread;
-    return !pthread_create(&thread, NULL, run_job, made) && !pthread_detach(thread);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 16 * (size_t)PTHREAD_STACK_MIN);
+    return !pthread_create(&thread, &attributes, watch_socket, NULL);
 }
 
 /* The library has blocked every signal and may ignore some. Nothing else of it is to be kept. */
@@ -233,10 +233,13 @@ static void answer_info(const cpu_llvm_info *info) {
 }
 
 int main(int argc, char **argv) {
+    static char signal_stack[SIGNAL_STACK_BYTES];
     leave_the_library();
     answer(CPU_ANSWER_HERE, NULL, 0);
+    use_signal_stack(signal_stack);
     cpu_llvm_info info;
-    vyre_status status = cpu_llvm_open(argc > 1 ? argv[1] : NULL, &info);
+    vyre_status status = start_watching() ? cpu_llvm_open(argc > 1 ? argv[1] : NULL, &info)
+                                          : vyre_no_memory("for a thread of LLVM's process");
     if (status) {
         answer_failure(status);
         return 0;
@@ -245,10 +248,6 @@ int main(int argc, char **argv) {
     for (;;) {
         cpu_request request;
         receive_all(&request, sizeof request);
-        if (!start_job(&request)) {
-            answer_failure(vyre_no_memory("for the text of a program, %llu bytes",
-                                          (unsigned long long)request.size));
-            return 0;
-        }
+        serve(&request);
     }
 }

@@ -312,27 +312,13 @@ static vyre_status run_here(const vyre_strbuf *ir, cpu_llvm_form form, vyre_strb
     return cpu_llvm_compile(ir, form, &threads, out);
 }
 
-static vyre_status ask(place *at, const vyre_strbuf *ir, cpu_llvm_form form, uint64_t deadline_ns,
-                       vyre_strbuf *out, bool *out_vanished) {
-    cpu_request request = {.form = (uint32_t)form, .size = ir->size};
-    uint64_t until_ns = limit(deadline_ns);
-    vyre_status refused = VYRE_OK;
-    vyre_status_free(cpu_pool_size(&request.threads));
-    cpu_talk talk = cpu_helper_send(&at->helper, &request, sizeof request, until_ns);
-    if (talk == CPU_TALK_DONE) {
-        talk = cpu_helper_send(&at->helper, vyre_strbuf_string(ir), ir->size, until_ns);
-    }
-    if (talk == CPU_TALK_LATE) {
-        return give_up(at, talk, deadline_ns, out_vanished);
-    }
-    /* One that is lost may have said why. */
-    VYRE_TRY(read_answer(at, until_ns, deadline_ns, out, &refused, out_vanished));
-    give_back(at);
-    return refused;
-}
-
 /* What a helper told when it started, as it is kept and stored: strings with their NULs. */
 enum { INFO_FIELDS = 5, INFO_BYTES = 12 << 10 };
+static struct {
+    char text[INFO_BYTES];
+    size_t size;
+    bool is_stored;
+} kept;
 static cpu_llvm_info known; /* its version is NULL while nothing is known */
 static struct {
     vyre_status_code code; /* OK while nothing is wrong */
@@ -355,27 +341,54 @@ static bool split_info(const char *text, size_t size, cpu_llvm_info *out_info) {
 }
 
 /* In the info lock. Keeps it for the process. */
-static bool keep_info(const vyre_strbuf *text) {
-    static char kept[INFO_BYTES];
+static bool keep_info(const vyre_strbuf *text, bool is_stored) {
     cpu_llvm_info info;
-    if (text->size > sizeof kept || !split_info(vyre_strbuf_string(text), text->size, &info)) {
+    if (text->size > sizeof kept.text || !split_info(vyre_strbuf_string(text), text->size, &info)) {
         return false;
     }
-    memcpy(kept, text->data, text->size);
-    return split_info(kept, text->size, &known);
+    memcpy(kept.text, text->data, text->size);
+    kept.size = text->size;
+    kept.is_stored = is_stored;
+    return split_info(kept.text, kept.size, &known);
 }
 
-/* Stores what a new helper told, if it is anything new. */
-static void learn(const vyre_strbuf *text) {
-    cpu_llvm_info info;
+/* Stores what is known, or what a new helper says if that is something else. The helper has work
+ * meanwhile, so this takes no time. */
+static void store_info(const vyre_strbuf *told) {
     pthread_mutex_lock(&info_lock);
-    bool is_news = text->size && split_info(text->data, text->size, &info) &&
-                   (!known.version || strcmp(known.version, info.version) != 0 ||
-                    strcmp(known.path, info.path) != 0);
-    if (is_news && (known.version || keep_info(text))) {
+    if (!known.version) {
+        keep_info(told, false);
+    }
+    bool is_news =
+        told->size && (told->size != kept.size || memcmp(told->data, kept.text, kept.size) != 0);
+    const vyre_strbuf own = {.data = kept.text, .size = kept.size};
+    const vyre_strbuf *text = is_news ? told : &own;
+    cpu_llvm_info info;
+    if ((is_news || !kept.is_stored) && split_info(text->data, text->size, &info)) {
         cpu_library_remember(library_name(), info.path, text);
+        kept.is_stored = true;
     }
     pthread_mutex_unlock(&info_lock);
+}
+
+static vyre_status ask(place *at, const vyre_strbuf *ir, cpu_llvm_form form, uint64_t deadline_ns,
+                       const vyre_strbuf *info, vyre_strbuf *out, bool *out_vanished) {
+    cpu_request request = {.form = (uint32_t)form, .size = ir->size};
+    uint64_t until_ns = limit(deadline_ns);
+    vyre_status refused = VYRE_OK;
+    vyre_status_free(cpu_pool_size(&request.threads));
+    cpu_talk talk = cpu_helper_send(&at->helper, &request, sizeof request, until_ns);
+    if (talk == CPU_TALK_DONE) {
+        talk = cpu_helper_send(&at->helper, vyre_strbuf_string(ir), ir->size, until_ns);
+    }
+    if (talk == CPU_TALK_LATE) {
+        return give_up(at, talk, deadline_ns, out_vanished);
+    }
+    store_info(info);
+    /* One that is lost may have said why. */
+    VYRE_TRY(read_answer(at, until_ns, deadline_ns, out, &refused, out_vanished));
+    give_back(at);
+    return refused;
 }
 
 /* `*out_vanished` says that a helper which had been idle is gone without a word. */
@@ -387,8 +400,8 @@ static vyre_status run_once(const vyre_strbuf *ir, cpu_llvm_form form, uint64_t 
     vyre_status status = take_helper(deadline_ns, &at, &info);
     bool is_new = info.size;
     if (!status) {
-        learn(&info);
-        status = at ? ask(at, ir, form, deadline_ns, out, out_vanished) : run_here(ir, form, out);
+        status =
+            at ? ask(at, ir, form, deadline_ns, &info, out, out_vanished) : run_here(ir, form, out);
     }
     *out_vanished = *out_vanished && !is_new;
     vyre_strbuf_free(&info);
@@ -415,11 +428,9 @@ static vyre_status find_info(void) {
         status = open_here(&known);
     } else if (!status) {
         give_back(at);
-        status =
-            keep_info(&text) ? VYRE_OK : vyre_internal_error("the helper says what it should not");
-        if (!status) {
-            cpu_library_remember(library_name(), known.path, &text);
-        }
+        status = keep_info(&text, false)
+                     ? VYRE_OK
+                     : vyre_internal_error("the helper says what it should not");
     }
     vyre_strbuf_free(&text);
     return status;
@@ -442,7 +453,7 @@ static vyre_status look_up_info(void) {
         return vyre_status_make(missing.code, missing.fix, "%s", missing.message);
     }
     vyre_strbuf text = {0};
-    bool recalled = cpu_library_recall(library_name(), &text) && keep_info(&text);
+    bool recalled = cpu_library_recall(library_name(), &text) && keep_info(&text, true);
     vyre_strbuf_free(&text);
     vyre_status status = recalled ? VYRE_OK : find_info();
     keep_failure(status);
