@@ -337,8 +337,8 @@ static int compiles_in_process(void) {
     if (refuse_memory_files()) {
         return CPU_SKIPPED;
     }
-    return cpu_compiler_note() || fails(compile(0), VYRE_STATUS_OK, "") || count_helpers() ||
-           !cpu_compiler_note() || !strstr(cpu_compiler_note(), "LLVM runs in this process");
+    return fails(compile(0), VYRE_STATUS_OK, "") || count_helpers() || !cpu_compiler_note() ||
+           !strstr(cpu_compiler_note(), "LLVM runs in this process");
 }
 
 static int refuses_to_risk_the_process(void) {

@@ -185,13 +185,6 @@ static void take_note(const char *why) {
     }
 }
 
-const char *cpu_compiler_note(void) {
-    pthread_mutex_lock(&lock);
-    const char *text = note[0] ? note : NULL;
-    pthread_mutex_unlock(&lock);
-    return text;
-}
-
 /* A helper that has just started: it says that it is there, then what it has opened, in `out_info`.
  * One that did not come as far as to run is NULL in `*at`. */
 static vyre_status greet(place **at, uint64_t deadline_ns, vyre_strbuf *out_info) {
@@ -467,4 +460,19 @@ vyre_status cpu_compiler_info(cpu_llvm_info *out_info) {
     *out_info = known;
     pthread_mutex_unlock(&info_lock);
     return status;
+}
+
+const char *cpu_compiler_note(void) {
+    place *at;
+    vyre_strbuf info = {0};
+    vyre_status status = take_helper(0, &at, &info);
+    if (!status && at) {
+        give_back(at);
+    }
+    vyre_status_free(status);
+    vyre_strbuf_free(&info);
+    pthread_mutex_lock(&lock);
+    const char *text = note[0] ? note : NULL;
+    pthread_mutex_unlock(&lock);
+    return text;
 }

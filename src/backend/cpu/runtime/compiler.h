@@ -20,7 +20,7 @@ VYRE_MUST_USE vyre_status cpu_compiler_info(cpu_llvm_info *out_info);
 VYRE_MUST_USE vyre_status cpu_compiler_run(const vyre_strbuf *ir, cpu_llvm_form form,
                                            uint64_t deadline_ns, vyre_strbuf *out);
 
-/* Why LLVM runs in this process; NULL while it does not. */
+/* Sees whether a helper starts. Why LLVM runs in this process; NULL if it does not. */
 const char *cpu_compiler_note(void);
 
 #endif
