@@ -194,6 +194,38 @@ static void a_helper_that_hangs_ends_at_the_deadline(void **state) {
     go_right();
 }
 
+static vyre_device *open_cpu(void) {
+    vyre_device *device;
+    vyre_backend made = {.host = vyre_host_services()};
+    expect_ok(cpu_bundle.registrations[0].create(vyre_host_services(), 0, &made));
+    expect_ok(vyre_device_open(&made, "cpu", 0, &device));
+    return device;
+}
+
+static void timeouts_cover_compiling(void **state) {
+    (void)state;
+    vyre_device *device = open_cpu();
+    vyre_program *program = contract_program(TWICE);
+    const vyre_dispatch_config config = {.timeout_ns = 300000000};
+    uint32_t x = 3;
+    const vyre_input input = {&x, sizeof x};
+    vyre_outputs outputs;
+    go_wrong("hang");
+    uint64_t start = vyre_now_ns();
+    expect_fail(vyre_device_dispatch(device, program, &input, 1, &config, &outputs),
+                VYRE_STATUS_TIMEOUT, "compiling `twice`");
+    assert_true(vyre_now_ns() - start >= config.timeout_ns);
+    expect_ok(vyre_device_shutdown(device)); /* waits for what was left behind */
+    assert_int_equal(count_helpers(), 0);
+    vyre_device_release(device);
+    go_right();
+    device = open_cpu();
+    expect_ok(vyre_device_dispatch(device, program, &input, 1, NULL, &outputs));
+    vyre_outputs_free(&outputs);
+    vyre_program_release(program);
+    vyre_device_release(device);
+}
+
 static void *kill_one(void *argument) {
     (void)argument;
     pid_t pids[MOST];
@@ -371,14 +403,11 @@ static void without_processes_llvm_does_not_run_into_a_limit(void **state) {
 /* Compiles and runs a program in a process that is new: this one, started again. Its exit status
  * is the number of helpers it has then. */
 static int run_once(void) {
-    vyre_device *device;
+    vyre_device *device = open_cpu();
     vyre_outputs outputs;
     uint32_t x[4] = {1, 2, 3, 4};
     const vyre_input input = {x, sizeof x};
     vyre_program *program = contract_program(TWICE);
-    vyre_backend made = {.host = vyre_host_services()};
-    expect_ok(cpu_bundle.registrations[0].create(vyre_host_services(), 0, &made));
-    expect_ok(vyre_device_open(&made, "cpu", 0, &device));
     expect_ok(vyre_device_dispatch(device, program, &input, 1, NULL, &outputs));
     assert_int_equal(((uint32_t *)(void *)outputs.items[0].data)[3], 8);
     vyre_outputs_free(&outputs);
@@ -414,6 +443,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_helper_that_is_lost_is_a_status),
         cmocka_unit_test(a_helper_that_takes_all_memory_is_a_status),
         cmocka_unit_test(a_helper_that_hangs_ends_at_the_deadline),
+        cmocka_unit_test(timeouts_cover_compiling),
         cmocka_unit_test(a_helper_killed_in_the_middle_is_a_status),
         cmocka_unit_test(an_idle_helper_may_be_killed),
         cmocka_unit_test(many_threads_share_few_helpers),

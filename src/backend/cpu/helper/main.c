@@ -113,7 +113,7 @@ static void hear_signals(void) {
 
 /* For a thread that LLVM runs on, which may use up its own stack. */
 enum { SIGNAL_STACK_BYTES = 32 << 10 };
-static void use_signal_stack(char *bytes) {
+static void use_signal_stack(void *bytes) {
     const stack_t own = {.ss_sp = bytes, .ss_size = SIGNAL_STACK_BYTES};
     sigaltstack(&own, NULL);
 }

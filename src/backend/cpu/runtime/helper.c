@@ -91,17 +91,17 @@ static int start_and_leave(void *argument) {
     return 0;
 }
 
-enum { STACK_BYTES = 16 << 10 };
+static const size_t stack_bytes = 16 << 10;
 
 /* Runs the children until one is the helper. The first has no signal for its end, so that only we
  * can wait for it. */
 static int clone_twice(start *s) {
-    char *stacks = vyre_alloc(2 * STACK_BYTES);
+    char *stacks = vyre_alloc(2 * stack_bytes);
     if (!stacks) {
         return ENOMEM;
     }
-    char *top = stacks + 2 * STACK_BYTES - (uintptr_t)stacks % 16;
-    s->stack = top - STACK_BYTES;
+    char *top = stacks + 2 * stack_bytes - (uintptr_t)stacks % 16;
+    s->stack = top - stack_bytes;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -121,7 +121,6 @@ static void close_file(int file) {
 }
 
 int cpu_helper_start(const char *library, cpu_helper *out_helper) {
-    extern char **environ;
     char name[] = "vyre-llvm";
     char *const arguments[] = {name, (char *)(uintptr_t)library, NULL};
     int pair[2] = {-1, -1};
