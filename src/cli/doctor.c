@@ -378,6 +378,8 @@ static void json_backends(const examination *x, vyre_json *json) {
                              vyre_registry_origin(vyre_registry_default(), row->registration->id));
         vyre_json_add_bool(json, "available", row->device != NULL);
         vyre_json_add_string(json, "reason", row->failure ? vyre_status_text(row->failure) : NULL);
+        const char *note = note_of(row);
+        vyre_json_add_string(json, "note", *note ? note : NULL);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);

@@ -38,6 +38,7 @@ void LLVMGetVersion(unsigned *major, unsigned *minor, unsigned *patch) {
 void LLVMInstallFatalErrorHandler(LLVMFatalErrorHandler handler) {
     (void)handler;
 }
+/* NOLINTNEXTLINE(readability-non-const-parameter): LLVM's prototype */
 void LLVMDisposeMessage(char *message) {
     (void)message;
 }
@@ -199,6 +200,7 @@ char *LLVMGetErrorMessage(LLVMErrorRef error) {
     (void)error;
     return something;
 }
+/* NOLINTNEXTLINE(readability-non-const-parameter): LLVM's prototype */
 void LLVMDisposeErrorMessage(char *message) {
     (void)message;
 }

@@ -74,7 +74,7 @@ static size_t find_helpers(pid_t owner, pid_t out_pids[MOST]) {
     for (struct dirent *entry; (entry = readdir(processes));) {
         if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && count < MOST &&
             is_helper_of(entry->d_name, owner)) {
-            out_pids[count++] = atoi(entry->d_name);
+            out_pids[count++] = (pid_t)strtol(entry->d_name, NULL, 10);
         }
     }
     closedir(processes);
