@@ -9,7 +9,7 @@
 
 #include <vyre/text.h>
 
-#include "backend/cpu/codegen/llvm.h"
+#include "backend/cpu/runtime/compiler.h"
 #include "backend/cpu/runtime/executable.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -46,13 +46,13 @@ static row measure(const vyre_program *program) {
         cpu_executable *native;
         double processor = measure_cpu_ns();
         uint64_t start = vyre_now_ns();
-        check(cpu_executable_make(program, NULL, 0, &artifact, &native));
+        check(cpu_executable_make(program, &(cpu_source){0}, &artifact, &native));
         double wall = (double)(vyre_now_ns() - start) / 1e6;
         processor = (measure_cpu_ns() - processor) / 1e6;
         cpu_executable_release(native);
         start = vyre_now_ns();
-        check(cpu_executable_make(program, (const uint8_t *)artifact.data, artifact.size, &unused,
-                                  &native));
+        const cpu_source source = {(const uint8_t *)artifact.data, artifact.size, 0};
+        check(cpu_executable_make(program, &source, &unused, &native));
         double stored = (double)(vyre_now_ns() - start) / 1e6;
         cpu_executable_release(native);
         best.wall = wall < best.wall ? wall : best.wall;
@@ -88,7 +88,7 @@ static void measure_file(const char *path) {
 int main(int argument_count, char **arguments) {
     cpu_llvm_info info;
     uint64_t start = vyre_now_ns();
-    vyre_status status = cpu_llvm_open(&info);
+    vyre_status status = cpu_compiler_info(&info);
     if (status) {
         printf("not measured: %s\n", vyre_status_text(status));
         vyre_status_free(status);

@@ -1,4 +1,4 @@
-# Finds the sources room by room, in the order of src/ROOMS:
+# Finds the sources room by room, in the order of src/ROOMS. The helper's is in neither:
 #   VYRE_LIBRARY_SOURCES   the rooms of libvyre
 #   VYRE_COMMAND_SOURCES   the rooms of the command alone, without its main.c
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/ROOMS)
@@ -10,7 +10,7 @@ foreach(line IN LISTS rooms)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${room}/*.c)
   if(room MATCHES "^(values|conform|bench|cli)$")
     list(APPEND VYRE_COMMAND_SOURCES ${sources})
-  else()
+  elseif(NOT room STREQUAL "backend/cpu/helper")
     list(APPEND VYRE_LIBRARY_SOURCES ${sources})
   endif()
 endforeach()

@@ -58,7 +58,7 @@ extern "C" {
 /* The host that a table or bundle needs: the same major version, and this minor version or a later
  * one. */
 #define VYRE_ABI_MAJOR 1
-#define VYRE_ABI_MINOR 0
+#define VYRE_ABI_MINOR 1
 #define VYRE_ABI (VYRE_ABI_MAJOR << 16 | VYRE_ABI_MINOR)
 
 /* Whether a table is long enough to contain a field: VYRE_HAS(host, program_wire). */
@@ -343,7 +343,9 @@ typedef struct vyre_compile {
     const uint8_t *artifact; /* from an earlier compile of this program, or NULL. If compiling with
                                 it fails, the host tries again without it */
     size_t artifact_size;
-    uint64_t reserved[4];
+    uint64_t timeout_ns; /* since 1.1. What is left to compile in; 0: no limit. The host does not
+                          * wait longer, and drops what comes later */
+    uint64_t reserved[3];
 } vyre_compile;
 
 typedef struct vyre_cache_counts {

@@ -29,6 +29,9 @@
     X(WIRE_BYTES, 1073741824, "bytes of a program's binary form")                                  \
     X(DIAGNOSTICS, 100, "errors reported for a text before it gives up")
 
+/* Bytes of stack that a thread must have left to call the library, whatever the program. */
+#define VYRE_STACK_BYTES 262144
+
 enum {
 #define VYRE_LIMIT_ENUM(name, value, text) VYRE_LIMIT_##name = value,
     VYRE_LIMITS(VYRE_LIMIT_ENUM)

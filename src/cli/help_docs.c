@@ -90,6 +90,11 @@ void cli_help_limits(vyre_page *page) {
               "so all of them accept the same programs. In C a limit is `VYRE_LIMIT_` plus its "
               "name.");
     vyre_page_table(page, &table);
+    vyre_page_paragraph(
+        page,
+        "A thread that calls the library needs 256 KiB of stack (`VYRE_STACK_BYTES`), whatever "
+        "the program. LLVM, which the cpu backend runs in a process of its own, may take 768 "
+        "MiB of memory and 120 seconds for a program.");
     cli_help_source(page, "include/vyre/limits.h");
 }
 

@@ -21,6 +21,7 @@
 #include "registry/registry.h"
 #include "registry/select.h"
 #include "route/route.h"
+#include "runtime/device.h"
 #include "values/bind.h"
 #include "values/element.h"
 #include "values/result.h"
@@ -296,11 +297,16 @@ static vyre_status apply_seed(job *j) {
 
 static vyre_status dispatch(job *j) {
     vyre_pipeline *pipeline;
+    uint64_t begin = vyre_now_ns();
     VYRE_TRY(vyre_device_compile(j->device, j->program, &j->config, &pipeline));
     uint64_t start = vyre_now_ns();
     vyre_timing timing; /* for a trace, which tells more of runs that are timed */
-    vyre_status status = vyre_pipeline_dispatch_timed(
-        pipeline, j->binding.inputs, j->binding.input_count, &j->config, &j->outputs, &timing);
+    vyre_dispatch_config rest;
+    vyre_status status = vyre_config_rest(&j->config, begin, j->program, &rest);
+    if (!status) {
+        status = vyre_pipeline_dispatch_timed(pipeline, j->binding.inputs, j->binding.input_count,
+                                              &rest, &j->outputs, &timing);
+    }
     j->time_ns = vyre_now_ns() - start;
     vyre_pipeline_release(pipeline);
     return status;

@@ -7,6 +7,7 @@
 #include <vyre/text.h>
 
 #include "backend/table.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "dialect/snapshot.h"
 #include "ir/program.h"
@@ -140,10 +141,13 @@ static vyre_status acquire(job *j) {
 static vyre_status dispatch_and_learn(job *j, vyre_outputs *outputs) {
     const binding *b = &j->b;
     vyre_pipeline *pipeline;
+    vyre_dispatch_config rest;
+    uint64_t start_ns = vyre_now_ns();
     VYRE_TRY(vyre_device_compile(j->acquired, b->program, j->config, &pipeline));
+    vyre_status status = vyre_config_rest(j->config, start_ns, b->program, &rest);
     uint64_t begin = vyre_route_now(&j->router->clock);
-    vyre_status status =
-        vyre_pipeline_dispatch(pipeline, b->inputs, b->input_count, j->config, outputs);
+    status = status ? status
+                    : vyre_pipeline_dispatch(pipeline, b->inputs, b->input_count, &rest, outputs);
     uint64_t end = vyre_route_now(&j->router->clock);
     if (!status) {
         vyre_router_observe(j->router, &(vyre_router_run){.request = &j->request,

@@ -24,6 +24,9 @@ typedef struct vyre_builtin {
     /* Measures what its devices' profiles tell only once it was measured; it may take tens of
      * milliseconds. NULL: nothing. */
     void (*measure)(void);
+    /* What users should know of how it works on this machine, which it finds out; NULL: nothing.
+     * NULL here: there never is. */
+    const char *(*note)(void);
 } vyre_builtin;
 
 #endif

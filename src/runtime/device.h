@@ -2,7 +2,8 @@
  *
  *   device.c     opening, capabilities, lifecycle      dispatch.c   runs with data of the host
  *   resident.c   buffers that stay on the device       pipeline.c   compiling, and the cache of it
- *   sequence.c   programs that run in parts
+ *   sequence.c   programs that run in parts            compile.c    calling a compiler, with a
+ * deadline
  */
 #ifndef VYRE_RUNTIME_DEVICE_H
 #define VYRE_RUNTIME_DEVICE_H
@@ -158,6 +159,12 @@ VYRE_MUST_USE vyre_status vyre_pipeline_run(vyre_pipeline *pipeline, vyre_run_fo
 VYRE_MUST_USE vyre_status vyre_pipeline_begin(const vyre_pipeline *pipeline,
                                               const vyre_dispatch_config *config);
 
+/* What a config is for the rest of a call that began at `start_ns`: its timeout is what is left.
+ * TIMEOUT if nothing is. */
+VYRE_MUST_USE vyre_status vyre_config_rest(const vyre_dispatch_config *config, uint64_t start_ns,
+                                           const vyre_program *program,
+                                           vyre_dispatch_config *out_config);
+
 /* Runs on resident buffers: enqueues the run if `out_ticket` is given, else waits for it and times
  * it. */
 VYRE_MUST_USE vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline,
@@ -166,10 +173,11 @@ VYRE_MUST_USE vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline,
                                                      vyre_timing *out_timing, uint64_t *out_ticket);
 
 /* Compiles a program that the backend takes whole, with the help of the cache on disk. Fails if the
- * backend does not have an operation of it. NULL if the backend compiles nothing. */
-VYRE_MUST_USE vyre_status vyre_backend_compile(const vyre_backend *backend,
-                                               const vyre_program *program,
-                                               vyre_native **out_native);
+ * backend does not have an operation of it, or with TIMEOUT at the deadline; 0: none. NULL if the
+ * backend compiles nothing. */
+VYRE_MUST_USE vyre_status vyre_device_compile_whole(vyre_device *device,
+                                                    const vyre_program *program,
+                                                    uint64_t deadline_ns, vyre_native **out_native);
 
 /* Makes all handles invalid; with `free` frees the buffers. */
 void vyre_residents_forget(vyre_device *device, bool free);

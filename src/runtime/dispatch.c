@@ -21,6 +21,19 @@ const vyre_dispatch_config *vyre_config_or_default(const vyre_dispatch_config *c
     return config ? config : &defaults;
 }
 
+vyre_status vyre_config_rest(const vyre_dispatch_config *config, uint64_t start_ns,
+                             const vyre_program *program, vyre_dispatch_config *out_config) {
+    *out_config = *vyre_config_or_default(config);
+    uint64_t spent_ns = out_config->timeout_ns ? vyre_now_ns() - start_ns : 0;
+    if (spent_ns && spent_ns >= out_config->timeout_ns) {
+        return vyre_status_make(VYRE_STATUS_TIMEOUT, "raise the timeout, or make it smaller",
+                                "`%s` took longer to compile than its timeout",
+                                vyre_program_name(program));
+    }
+    out_config->timeout_ns -= spent_ns;
+    return VYRE_OK;
+}
+
 vyre_status vyre_outputs_make(const vyre_plan *plan, vyre_outputs *out_outputs) {
     *out_outputs = (vyre_outputs){0};
     vyre_outputs outputs = {vyre_alloc_zeroed((size_t)plan->output_count + 1, sizeof(vyre_output)),
@@ -312,9 +325,13 @@ vyre_status vyre_pipeline_dispatch_into(vyre_pipeline *pipeline, const vyre_inpu
 /* The functions of a device are those of the pipeline that it has, or now makes, of the program. */
 #define THROUGH_PIPELINE(call)                                                                     \
     vyre_pipeline *pipeline;                                                                       \
+    vyre_dispatch_config rest;                                                                     \
+    uint64_t start_ns = config && config->timeout_ns ? vyre_now_ns() : 0;                          \
     vyre_status status = vyre_device_compile(device, program, config, &pipeline);                  \
     if (!status) {                                                                                 \
-        status = call;                                                                             \
+        status = vyre_config_rest(config, start_ns, program, &rest);                               \
+        config = &rest;                                                                            \
+        status = status ? status : call;                                                           \
         vyre_pipeline_release(pipeline);                                                           \
     }                                                                                              \
     return status

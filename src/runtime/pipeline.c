@@ -4,11 +4,12 @@
 #include <vyre/wire.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "ir/section.h"
-#include "runtime/device.h"
+#include "runtime/compile.h"
 #include "store/store.h"
 #include "trace/trace.h"
 
@@ -172,8 +173,9 @@ vyre_status vyre_device_check_program(const vyre_device *device, const vyre_prog
 
 /* A compile of a program, with what the cache on disk knows of it. */
 typedef struct translation {
-    const vyre_backend *backend;
+    vyre_device *device;
     const vyre_program *program;
+    uint64_t deadline_ns; /* 0: none */
     vyre_store_key key;
     vyre_strbuf stored; /* the artifact of before */
     bool hit;           /* and it was of use */
@@ -186,7 +188,7 @@ static vyre_status call_compiler(translation *t) {
         .artifact = t->hit ? (const uint8_t *)t->stored.data : NULL,
         .artifact_size = t->hit ? t->stored.size : 0,
     };
-    return t->backend->slots->compile_native_shared(t->backend, &compile, &t->made);
+    return vyre_compile_until(t->device, &compile, t->deadline_ns, &t->made);
 }
 
 static bool is_stored(const translation *t) {
@@ -207,7 +209,7 @@ static vyre_status translate(translation *t, vyre_native **out_native) {
         status = call_compiler(t);
     }
     if (!status && t->made.slots) {
-        status = vyre_native_adopt(&t->made, t->backend, out_native);
+        status = vyre_native_adopt(&t->made, t->device->backend, out_native);
         if (!status && t->made.artifact && !is_stored(t)) {
             vyre_store_put(&t->key, t->made.artifact, t->made.artifact_size);
         }
@@ -218,8 +220,9 @@ static vyre_status translate(translation *t, vyre_native **out_native) {
     return status;
 }
 
-vyre_status vyre_backend_compile(const vyre_backend *backend, const vyre_program *program,
-                                 vyre_native **out_native) {
+vyre_status vyre_device_compile_whole(vyre_device *device, const vyre_program *program,
+                                      uint64_t deadline_ns, vyre_native **out_native) {
+    const vyre_backend *backend = device->backend;
     *out_native = NULL;
     VYRE_TRY(check_ops(backend, program));
     if (!vyre_backend_compiles(backend)) {
@@ -231,8 +234,9 @@ vyre_status vyre_backend_compile(const vyre_backend *backend, const vyre_program
     vyre_profile profile;
     slots->device_profile(backend, &profile);
     VYRE_TRY(vyre_wire_encode(program, VYRE_WIRE_NO_DEBUG, &bytes, &size));
-    translation t = {.backend = backend,
+    translation t = {.device = device,
                      .program = program,
+                     .deadline_ns = deadline_ns,
                      .key = {
                          .backend = as_str(slots->id(backend)),
                          .backend_version = as_str(slots->version(backend)),
@@ -252,12 +256,12 @@ vyre_status vyre_backend_compile(const vyre_backend *backend, const vyre_program
     return status;
 }
 
-static vyre_status compile_program(vyre_pipeline *pipeline) {
-    const vyre_backend *backend = pipeline->device->backend;
+static vyre_status compile_program(vyre_pipeline *pipeline, uint64_t deadline_ns) {
+    vyre_device *device = pipeline->device;
     const vyre_program *program = pipeline->program;
-    return vyre_sequence_needed(backend, program)
-               ? vyre_sequence_make(backend, program, &pipeline->sequence)
-               : vyre_backend_compile(backend, program, &pipeline->native);
+    return vyre_sequence_needed(device->backend, program)
+               ? vyre_sequence_make(device, program, deadline_ns, &pipeline->sequence)
+               : vyre_device_compile_whole(device, program, deadline_ns, &pipeline->native);
 }
 
 /* In a call of the device. */
@@ -265,8 +269,8 @@ static vyre_status compile_on(vyre_device *device, const vyre_dispatch_config *c
                               vyre_pipeline *pipeline) {
     VYRE_TRY(vyre_device_admit(device, pipeline->program, config));
     pipeline->epoch = atomic_load(&device->epoch);
-    return vyre_status_annotate(compile_program(pipeline), "compiling `%s`",
-                                vyre_program_name(pipeline->program));
+    return vyre_status_annotate(compile_program(pipeline, vyre_deadline_ns(config->timeout_ns)),
+                                "compiling `%s`", vyre_program_name(pipeline->program));
 }
 
 static uint64_t executable_bytes(const vyre_pipeline *pipeline) {

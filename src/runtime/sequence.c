@@ -45,17 +45,19 @@ bool vyre_sequence_needed(const vyre_backend *backend, const vyre_program *progr
            (!(features & VYRE_FEATURE_GRID_SYNC) && has_grid_barriers(program));
 }
 
-static vyre_status make_part(vyre_sequence *s, uint32_t index) {
+static vyre_status make_part(vyre_sequence *s, vyre_device *device, uint64_t deadline_ns,
+                             uint32_t index) {
     part *p = &s->parts[index];
     if (s->whole) {
         p->phase.program = vyre_program_retain(s->program);
     } else {
         VYRE_TRY(vyre_phase_extract(s->program, index, &p->phase));
     }
-    return vyre_backend_compile(s->backend, p->phase.program, &p->native);
+    return vyre_device_compile_whole(device, p->phase.program, deadline_ns, &p->native);
 }
 
-static vyre_status make_parts(vyre_sequence *s, const vyre_program *program) {
+static vyre_status make_parts(vyre_sequence *s, vyre_device *device, const vyre_program *program,
+                              uint64_t deadline_ns) {
     uint32_t features = s->backend->slots->features(s->backend);
     if (!(features & VYRE_FEATURE_GRID_SYNC)) {
         VYRE_TRY(vyre_split_grid_barriers(program, &s->program));
@@ -71,19 +73,19 @@ static vyre_status make_parts(vyre_sequence *s, const vyre_program *program) {
         return vyre_no_memory("to run `%s` phase by phase", vyre_program_name(program));
     }
     for (uint32_t i = 0; i < s->part_count; i++) {
-        VYRE_TRY(make_part(s, i));
+        VYRE_TRY(make_part(s, device, deadline_ns, i));
     }
     return VYRE_OK;
 }
 
-vyre_status vyre_sequence_make(const vyre_backend *backend, const vyre_program *program,
-                               vyre_sequence **out_sequence) {
+vyre_status vyre_sequence_make(vyre_device *device, const vyre_program *program,
+                               uint64_t deadline_ns, vyre_sequence **out_sequence) {
     vyre_sequence *s = *out_sequence = vyre_alloc_zeroed(1, sizeof *s);
     if (!s) {
         return vyre_no_memory("to run `%s` phase by phase", vyre_program_name(program));
     }
-    s->backend = backend;
-    vyre_status status = make_parts(s, program);
+    s->backend = device->backend;
+    vyre_status status = make_parts(s, device, program, deadline_ns);
     if (status) {
         vyre_sequence_free(s);
         *out_sequence = NULL;

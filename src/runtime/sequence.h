@@ -5,6 +5,8 @@
 #ifndef VYRE_RUNTIME_SEQUENCE_H
 #define VYRE_RUNTIME_SEQUENCE_H
 
+#include <vyre/device.h>
+
 #include "runtime/slots.h"
 
 typedef struct vyre_sequence vyre_sequence;
@@ -12,10 +14,10 @@ typedef struct vyre_sequence vyre_sequence;
 /* Whether a program needs phases or grid barriers that the backend does not have. */
 bool vyre_sequence_needed(const vyre_backend *backend, const vyre_program *program);
 
-/* Takes the program apart and compiles the parts. Keeps the backend's address. */
-VYRE_MUST_USE vyre_status vyre_sequence_make(const vyre_backend *backend,
-                                             const vyre_program *program,
-                                             vyre_sequence **out_sequence);
+/* Takes the program apart and compiles the parts, until the deadline; 0: none. Keeps the address of
+ * the backend. */
+VYRE_MUST_USE vyre_status vyre_sequence_make(vyre_device *device, const vyre_program *program,
+                                             uint64_t deadline_ns, vyre_sequence **out_sequence);
 void vyre_sequence_free(vyre_sequence *sequence); /* NULL is allowed */
 
 /* Runs the program it was made from. Both return when all parts are done. */

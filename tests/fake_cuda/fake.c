@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tests/fake_cuda/state.h"
 
@@ -235,6 +236,9 @@ CUresult cuLinkAddData_v2(CUlinkState state, int kind, void *data, size_t size, 
 }
 
 CUresult cuLinkComplete(CUlinkState state, void **cubin, size_t *size) {
+    const struct timespec pause = {fake.spec.compile_ms / 1000,
+                                   fake.spec.compile_ms % 1000 * 1000000L};
+    nanosleep(&pause, NULL); /* out of the lock */
     INSIDE(cuLinkComplete, {
         *cubin = state->text;
         *size = state->text ? strlen(state->text) + 1 : 0;

@@ -50,6 +50,7 @@ typedef struct fake_spec {
     bool fails_to_reset; /* the context cannot be had again after a fault */
     bool is_inexact;     /* the probe finds wrong sums */
     const char *log;     /* of the compiler; not NULL: it refuses everything */
+    uint32_t compile_ms; /* how long it takes */
 } fake_spec;
 
 typedef struct fake_cuda {

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "backend/cpu/codegen/llvm.h"
+#include "backend/cpu/runtime/compiler.h"
 #include "tests/unit/contract_check.h"
 
 /* For ctest: skipped. */
@@ -13,7 +13,7 @@ enum { CPU_SKIPPED = 77 };
 /* Whether there is a libLLVM; prints why not. */
 static inline bool cpu_check_available(void) {
     cpu_llvm_info info;
-    vyre_status status = cpu_llvm_open(&info);
+    vyre_status status = cpu_compiler_info(&info);
     bool available = !status;
     if (status) {
         printf("skipped: %s\n", vyre_status_text(status));

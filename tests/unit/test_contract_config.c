@@ -93,7 +93,9 @@ static void config_timeout(void **state) {
     vyre_outputs outputs;
     expect_fail(vyre_device_dispatch(run.device, program, &run.input, 1, &config, &outputs),
                 VYRE_STATUS_TIMEOUT, "endless");
-    assert_true(mock_last(run.m, MOCK_dispatch).config.timeout_ns == 20000000);
+    /* What compiling has left of it. */
+    uint64_t rest = mock_last(run.m, MOCK_dispatch).config.timeout_ns;
+    assert_true(rest > 0 && rest <= 20000000);
     expect_works(run.device);
     vyre_program_release(program);
     end(&run);

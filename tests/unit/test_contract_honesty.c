@@ -10,6 +10,7 @@
 #include <vyre/wire.h>
 
 #include "backend/table.h"
+#include "base/alloc.h"
 #include "registry/registry.h"
 #include "runtime/device.h"
 #include "tests/unit/contract_check.h"
@@ -146,14 +147,25 @@ static bool runs(const vyre_backend *backend, const char *text) {
     return same;
 }
 
+/* The backend's executable of a program; NULL if it does not compile. */
+static vyre_native *compile(const vyre_backend *backend, const vyre_program *program) {
+    const vyre_compile request = {.program = program};
+    vyre_native made = {0}, *native = NULL;
+    if (vyre_backend_compiles(backend)) {
+        expect_ok(backend->slots->compile_native(backend, &request, &made));
+        expect_ok(vyre_native_adopt(&made, backend, &native));
+        vyre_free(made.artifact);
+    }
+    return native;
+}
+
 /* Whether work goes on by itself: it has a ticket before it is waited for, and buffers that it does
  * not use can be written and read meanwhile. */
 static bool overlaps(const vyre_backend *backend) {
     const vyre_backend_slots *slots = backend->slots;
     enum { BYTES = CONTRACT_LENGTH * sizeof(uint32_t) };
     vyre_program *program = contract_program(TWICE);
-    vyre_native *native = NULL;
-    expect_ok(vyre_backend_compile(backend, program, &native));
+    vyre_native *native = compile(backend, program);
     if (!native || !vyre_backend_has_residents(backend)) {
         vyre_native_drop(native);
         vyre_program_release(program);

@@ -177,10 +177,13 @@ static void runs_end_in_time(void **state) {
         const vyre_input inputs[] = {{&go, 4}, {y, sizeof y}};
         const vyre_dispatch_config config = {.timeout_ns = 30000000};
         vyre_outputs outputs;
+        vyre_pipeline *pipeline;
+        expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
         uint64_t start = vyre_now_ns();
         expect_fail(
-            vyre_device_dispatch(device, program, inputs, 1 + (size_t)turn % 2, &config, &outputs),
+            vyre_pipeline_dispatch(pipeline, inputs, 1 + (size_t)turn % 2, &config, &outputs),
             VYRE_STATUS_TIMEOUT, "took longer than its timeout");
+        vyre_pipeline_release(pipeline);
         assert_true(vyre_now_ns() - start >= config.timeout_ns);
         assert_null(outputs.items);
         expect_works(device);
@@ -376,16 +379,15 @@ static void artifacts_are_taken_or_made_again(void **state) {
     vyre_program *program = contract_program(STEPS);
     vyre_strbuf artifact = {0}, none = {0};
     cpu_executable *native;
-    expect_ok(cpu_executable_make(program, NULL, 0, &artifact, &native));
+    expect_ok(cpu_executable_make(program, &(cpu_source){0}, &artifact, &native));
     assert_true(artifact.size > 100);
     cpu_executable_release(native);
-    expect_ok(
-        cpu_executable_make(program, (uint8_t *)artifact.data, artifact.size, &none, &native));
+    const cpu_source stored = {(const uint8_t *)artifact.data, artifact.size, 0};
+    expect_ok(cpu_executable_make(program, &stored, &none, &native));
     assert_int_equal(none.size, 0); /* nothing new to store */
     cpu_executable_release(native);
     artifact.data[artifact.size / 2] ^= 1;
-    expect_ok(
-        cpu_executable_make(program, (uint8_t *)artifact.data, artifact.size, &none, &native));
+    expect_ok(cpu_executable_make(program, &stored, &none, &native));
     assert_int_equal(none.size, artifact.size);
     artifact.data[artifact.size / 2] ^= 1;
     assert_memory_equal(none.data, artifact.data, none.size);

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "backend/cpu/codegen/llvm.h"
+#include "backend/cpu/runtime/compiler.h"
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
 #include "conform/compare.h"
@@ -100,7 +100,7 @@ static void conform_with_all_features(void **state) {
 static void conform_at_level(const char *level) {
     cpu_llvm_info info;
     setenv("VYRE_CPU_FEATURES", level, 1);
-    vyre_status status = cpu_llvm_open(&info);
+    vyre_status status = cpu_compiler_info(&info);
     if (status) {
         print_message("not run, because %s\n", vyre_status_text(status));
         vyre_status_free(status);

@@ -5,7 +5,6 @@
 #include "backend/cpu/codegen/llvm_parts.h"
 #include "backend/cpu/runtime/artifact.h"
 #include "backend/cpu/runtime/code.h"
-#include "backend/cpu/runtime/pool.h"
 #include "backend/cpu/runtime/relocate.h"
 #include "base/status.h"
 #include "tests/unit/failing_allocator.h"
@@ -55,9 +54,7 @@ static vyre_strbuf text_of(const char *string) {
 }
 
 static vyre_status compile(const vyre_strbuf *ir, cpu_llvm_form form, vyre_strbuf *out) {
-    cpu_llvm_threads threads;
-    VYRE_TRY(cpu_pool_lend(&threads));
-    return cpu_llvm_compile(ir, form, &threads, out);
+    return cpu_compiler_run(ir, form, 0, out);
 }
 
 static vyre_status compile_text(const char *ir, cpu_llvm_form form, vyre_strbuf *out) {
@@ -95,7 +92,7 @@ static void expect_runs(const cpu_kernel kernels[2]) {
 static void llvm_tells_what_it_is(void **state) {
     (void)state;
     cpu_llvm_info info;
-    expect_ok(cpu_llvm_open(&info));
+    expect_ok(cpu_compiler_info(&info));
     assert_memory_equal(info.version, "LLVM ", 5);
     assert_true(info.triple[0] && info.cpu[0]);
     const cpu_llvm_info made = {.features = "+avx,-avx512f,+avx2"};
@@ -120,10 +117,10 @@ static void llvm_takes_the_level_that_is_asked_for(void **state) {
     const char *asked = getenv("VYRE_CPU_FEATURES");
     cpu_llvm_info all, level;
     unsetenv("VYRE_CPU_FEATURES");
-    expect_ok(cpu_llvm_open(&all));
+    expect_ok(cpu_compiler_info(&all));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         setenv("VYRE_CPU_FEATURES", rows[i].level, 1);
-        vyre_status status = cpu_llvm_open(&level);
+        vyre_status status = cpu_compiler_info(&level);
         if (cpu_llvm_has_feature(&all, rows[i].has)) {
             expect_ok(status);
             assert_string_equal(level.cpu, rows[i].level);
@@ -134,7 +131,7 @@ static void llvm_takes_the_level_that_is_asked_for(void **state) {
         }
     }
     setenv("VYRE_CPU_FEATURES", "x86-64-v9", 1);
-    expect_fail(cpu_llvm_open(&level), VYRE_STATUS_INVALID_ARGUMENT, "VYRE_CPU_FEATURES");
+    expect_fail(cpu_compiler_info(&level), VYRE_STATUS_INVALID_ARGUMENT, "VYRE_CPU_FEATURES");
     asked ? setenv("VYRE_CPU_FEATURES", asked, 1) : unsetenv("VYRE_CPU_FEATURES");
 }
 

@@ -4,10 +4,9 @@
  * operands. */
 #include "tests/unit/eval_number.h"
 
-#include "backend/cpu/codegen/llvm.h"
 #include "backend/cpu/codegen/write.h"
 #include "backend/cpu/runtime/code.h"
-#include "backend/cpu/runtime/pool.h"
+#include "backend/cpu/runtime/compiler.h"
 #include "pass/nan.h"
 #include "tests/unit/settings.h"
 
@@ -142,9 +141,7 @@ static void check(vyre_status status) {
 static cpu_code load(const vyre_strbuf *ir, uint32_t count, cpu_kernel *kernels) {
     vyre_strbuf object = {0};
     cpu_code code = {0};
-    cpu_llvm_threads threads;
-    check(cpu_pool_lend(&threads));
-    check(cpu_llvm_compile(ir, CPU_LLVM_OBJECT, &threads, &object));
+    check(cpu_compiler_run(ir, CPU_LLVM_OBJECT, 0, &object));
     check(cpu_code_load((const uint8_t *)object.data, object.size, count, &code, kernels));
     vyre_strbuf_free(&object);
     return code;
@@ -284,7 +281,7 @@ static void choose_operands(const eval_case *c, size_t count) {
 }
 
 static bool llvm_is_missing(cpu_llvm_info *info) {
-    vyre_status status = cpu_llvm_open(info);
+    vyre_status status = cpu_compiler_info(info);
     if (status) {
         print_message("skipped: %s\n", vyre_status_message(status));
         vyre_status_free(status);

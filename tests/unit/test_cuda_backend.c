@@ -452,10 +452,13 @@ static void runs_end_in_time(void **state) {
         const vyre_input inputs[] = {{&go, 4}, {y, sizeof y}};
         const vyre_dispatch_config config = {.timeout_ns = 30000000};
         vyre_outputs outputs;
+        vyre_pipeline *pipeline;
+        expect_ok(vyre_device_compile(device, programs[turn % 2], NULL, &pipeline));
         uint64_t start = vyre_now_ns();
-        expect_fail(vyre_device_dispatch(device, programs[turn % 2], inputs, 1 + (size_t)turn % 2,
-                                         &config, &outputs),
-                    VYRE_STATUS_TIMEOUT, "took longer than its timeout");
+        expect_fail(
+            vyre_pipeline_dispatch(pipeline, inputs, 1 + (size_t)turn % 2, &config, &outputs),
+            VYRE_STATUS_TIMEOUT, "took longer than its timeout");
+        vyre_pipeline_release(pipeline);
         assert_true(vyre_now_ns() - start >= config.timeout_ns);
         assert_null(outputs.items);
         assert_false(vyre_device_lost(device));
@@ -464,6 +467,29 @@ static void runs_end_in_time(void **state) {
     vyre_program_release(twice);
     vyre_program_release(programs[0]);
     vyre_program_release(programs[1]);
+    vyre_device_release(device);
+}
+
+static void compiling_ends_in_time(void **state) {
+    (void)state;
+    vyre_device *device = fake_device_open(0);
+    vyre_program *program = fake_device_program(TWICE);
+    const vyre_dispatch_config config = {.timeout_ns = 100000000};
+    vyre_pipeline *pipeline;
+    fake->spec()->compile_ms = 1000;
+    uint64_t start = vyre_now_ns();
+    expect_fail(vyre_device_compile(device, program, &config, &pipeline), VYRE_STATUS_TIMEOUT,
+                "took longer to compile than its timeout");
+    uint64_t took = vyre_now_ns() - start;
+    assert_true(took >= config.timeout_ns && took < 1000000000);
+    assert_null(pipeline);
+    fake->spec()->compile_ms = 0;
+    expect_works(device);
+    /* The thread that was left gives back what it made, and holds up the end of the device. */
+    expect_ok(vyre_device_shutdown(device));
+    assert_int_equal(fake->live().links, 0);
+    assert_int_equal(fake->live().modules, 0);
+    vyre_program_release(program);
     vyre_device_release(device);
 }
 
@@ -763,6 +789,7 @@ int main(void) {
         TEST(launches_follow_their_arguments),
         TEST(zeros_that_nobody_sees_are_not_written),
         TEST(runs_end_in_time),
+        TEST(compiling_ends_in_time),
         TEST(a_ticket_tells_what_went_wrong),
         TEST(async_runs_go_on_by_themselves),
         TEST(code_goes_when_nothing_runs),

@@ -6,7 +6,7 @@
 #include <vyre/emit.h>
 #include <vyre/wire.h>
 
-#include "backend/cpu/codegen/llvm.h"
+#include "backend/cpu/runtime/compiler.h"
 
 static const char twice_text[] =
     "program twice(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x { y[gid] = x[gid] * 2; }";
@@ -276,7 +276,7 @@ static void emitted_ptx_is_for_the_device_that_is_named(void **state) {
 static void emitted_module_is_one_object(void **state) {
     (void)state;
     cpu_llvm_info info;
-    vyre_status status = cpu_llvm_open(&info);
+    vyre_status status = cpu_compiler_info(&info);
     if (status) {
         vyre_status_free(status);
         skip();

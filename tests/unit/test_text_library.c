@@ -12,7 +12,7 @@
 
 #include <vyre/vyre.h>
 
-#include "backend/cpu/codegen/llvm.h"
+#include "backend/cpu/runtime/compiler.h"
 #include "backend/cuda/codegen/emit.h"
 #include "ir/builder.h"
 #include "pass/rebuild.h"
@@ -255,7 +255,7 @@ static void run(const char *device, const char *text, const uint32_t *x, size_t 
 static void spliced_programs_compute_what_the_same_by_hand_does(void **state) {
     (void)state;
     cpu_llvm_info info;
-    vyre_status status = cpu_llvm_open(&info);
+    vyre_status status = cpu_compiler_info(&info);
     bool has_cpu = !status;
     vyre_status_free(status);
     static const size_t lengths[] = {0, 1, 7, 100003};

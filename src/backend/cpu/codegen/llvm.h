@@ -1,7 +1,8 @@
-/* libLLVM, opened at run time: LLVM IR as text becomes an object file, assembly or better IR.
+/* libLLVM in this process: LLVM IR as text becomes an object file, assembly or better IR.
  *
- * The newest of versions 16 to 19 that is installed is opened once a process, at the first call,
- * and never closed. Everything here may be called by several threads at once. */
+ * LLVM may end the process it runs in, take all its memory, or never return. The process meant for
+ * that is the helper (backend/cpu/helper); cpu/runtime/compiler.h starts it and is what others
+ * call. Everything here may be called by several threads at once. */
 #ifndef VYRE_CPU_CODEGEN_LLVM_H
 #define VYRE_CPU_CODEGEN_LLVM_H
 
@@ -15,12 +16,17 @@ typedef struct cpu_llvm_info {
     const char *triple;   /* "x86_64-pc-linux-gnu" */
     const char *cpu;      /* "znver3" */
     const char *features; /* "+avx2,-avx512f,..." */
+    const char *path;     /* of the library's file, as the dynamic linker names it */
 } cpu_llvm_info;
 
-/* Describes LLVM and the CPU it translates for: the one at hand, or the level of x86-64 that
- * VYRE_CPU_FEATURES names. UNAVAILABLE where there is no libLLVM that can be used; the same answer
- * every time. INVALID_ARGUMENT for a level that this CPU does not have. */
-VYRE_MUST_USE vyre_status cpu_llvm_open(cpu_llvm_info *out_info);
+/* Opens a library by its name, or with NULL the newest of versions 16 to 19. The first that opens
+ * stays open; later calls return that one. UNAVAILABLE where there is none that can be used,
+ * OUT_OF_MEMORY where there is one and no memory for it. */
+VYRE_MUST_USE vyre_status cpu_llvm_open(const char *library, cpu_llvm_info *out_info);
+
+/* Narrows the description of a CPU to a level of x86-64, by its number in CPU_FEATURE_LEVELS; 0
+ * leaves it. INVALID_ARGUMENT if the CPU lacks the level. */
+VYRE_MUST_USE vyre_status cpu_llvm_narrow(int level, cpu_llvm_info *info);
 
 /* Whether the CPU has a feature, by LLVM's name for it: "avx2". */
 bool cpu_llvm_has_feature(const cpu_llvm_info *info, const char *name);
@@ -39,11 +45,11 @@ typedef struct cpu_llvm_threads {
     vyre_status (*run)(void (*part)(void *user, uint32_t index), void *user, uint32_t count);
 } cpu_llvm_threads;
 
-/* Optimises and translates for the CPU that cpu_llvm_open describes, without fast math or
- * contraction. `out` must be empty, and stays so on an error. What LLVM objects to is a BACKEND
- * status with its words. The threads share the phases of a program: objects then stand one behind
- * the other. */
-VYRE_MUST_USE vyre_status cpu_llvm_compile(const vyre_strbuf *ir, cpu_llvm_form form,
+/* Call it after cpu_llvm_open. Optimises and translates for the CPU at hand, narrowed to a level
+ * of cpu_llvm_narrow, without fast math or contraction. `out` must be empty, and stays so on an
+ * error. What LLVM objects to is a BACKEND status with its words. The threads share the phases of a
+ * program: objects then stand one behind the other. */
+VYRE_MUST_USE vyre_status cpu_llvm_compile(const vyre_strbuf *ir, cpu_llvm_form form, int level,
                                            const cpu_llvm_threads *threads, vyre_strbuf *out);
 
 #endif

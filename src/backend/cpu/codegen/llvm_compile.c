@@ -242,12 +242,12 @@ static vyre_status collect(work *w, vyre_status status) {
     return status;
 }
 
-vyre_status cpu_llvm_compile(const vyre_strbuf *ir, cpu_llvm_form form,
+vyre_status cpu_llvm_compile(const vyre_strbuf *ir, cpu_llvm_form form, int level,
                              const cpu_llvm_threads *threads, vyre_strbuf *out) {
     const llvm_table *llvm;
-    cpu_llvm_info info;
     VYRE_TRY(cpu_llvm_functions(&llvm));
-    VYRE_TRY(cpu_llvm_open(&info));
+    cpu_llvm_info info = llvm->info;
+    VYRE_TRY(cpu_llvm_narrow(level, &info));
     work *w = vyre_alloc_zeroed(1, sizeof *w);
     if (!w) {
         return no_memory();

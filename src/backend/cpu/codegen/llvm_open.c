@@ -1,10 +1,11 @@
+#define _GNU_SOURCE /* dladdr */
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "backend/cpu/codegen/llvm_table.h"
-#include "backend/cpu/codegen/option.h"
 #include "base/status.h"
 
 /* Newest first; Debian's name and that of others. */
@@ -15,12 +16,15 @@ static const char *const candidates[] = {
 enum { OLDEST = 16, NEWEST = 19 };
 
 static const char fix_text[] = "install libLLVM 16 to 19, on Debian the package libllvm19";
+static const char memory_fix_text[] =
+    "free memory, or give the process more, then try again: `ulimit -v` shows a limit";
 
-/* Written once, by whoever comes first, then read alone. */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+/* Written in the lock, by the first call that succeeds, then only read. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static llvm_table table;
 static bool is_open;
-static char why_not[256];
+static char why_not[512];
+static bool is_short_of_memory; /* that is why, and it may be better later */
 static char version_text[48];
 
 /* Finds every function; the name of one that is missing, or NULL. */
@@ -87,46 +91,71 @@ static const char *describe(void) {
         table.LLVMDisposeMessage(message);
         return "a target for this machine";
     }
-    table.info = (cpu_llvm_info){version_text, triple, cpu, features};
+    table.info = (cpu_llvm_info){
+        .version = version_text, .triple = triple, .cpu = cpu, .features = features};
     return NULL;
+}
+
+/* What the dynamic linker says where the file exists and cannot be mapped. */
+static bool is_about_memory(const char *error) {
+    static const char *const words[] = {"allocate", "map segment", "memory", "zero-fill"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words && !found; i++) {
+        found = strstr(error, words[i]);
+    }
+    return found;
+}
+
+/* Where the library lies: the linker knows it by the address of one of its functions. */
+static const char *path_of_library(const char *name) {
+    Dl_info found;
+    const void *address = *(void *const *)(const void *)&table.LLVMGetVersion;
+    return dladdr(address, &found) && found.dli_fname ? found.dli_fname : name;
 }
 
 /* False if there is no such library; else it is open, or `why_not` says what it lacks. */
 static bool open_library(const char *name) {
     void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
     if (!library) {
-        return false;
+        const char *error = dlerror();
+        is_short_of_memory = error && is_about_memory(error);
+        if (is_short_of_memory) {
+            snprintf(why_not, sizeof why_not, "there is no memory to open it: %s", error);
+        }
+        return is_short_of_memory;
     }
     const char *missing = resolve(library);
     missing = missing ? missing : initialise_target(library);
     missing = missing ? missing : describe();
     if (missing) {
         snprintf(why_not, sizeof why_not, "%s was found, but lacks %s", name, missing);
+    } else {
+        table.info.path = path_of_library(name);
     }
     is_open = !missing;
     return true;
 }
 
-static void open_once(void) {
-    vyre_option_info chosen = vyre_option_describe(VYRE_OPTION_LLVM);
-    if (chosen.from_environment) {
-        if (!open_library(chosen.text)) {
-            snprintf(why_not, sizeof why_not, "`%s`, which VYRE_LLVM names, cannot be opened",
-                     chosen.text);
-        }
-        return;
-    }
+static void open_newest(void) {
     snprintf(why_not, sizeof why_not, "no libLLVM was found");
-    for (size_t i = 0; i < sizeof candidates / sizeof *candidates && !is_open; i++) {
-        open_library(candidates[i]);
+    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+        if (open_library(candidates[i]) && (is_open || is_short_of_memory)) {
+            return;
+        }
     }
 }
 
-vyre_status cpu_llvm_functions(const llvm_table **out_table) {
-    *out_table = &table;
-    pthread_once(&once, open_once);
+static vyre_status open_in_lock(const char *library) {
+    is_short_of_memory = false;
+    if (!library) {
+        open_newest();
+    } else if (!open_library(library)) {
+        snprintf(why_not, sizeof why_not, "`%s`, which VYRE_LLVM names, cannot be opened", library);
+    }
     return is_open ? VYRE_OK
-                   : vyre_status_make(VYRE_STATUS_UNAVAILABLE, fix_text,
+                   : vyre_status_make(is_short_of_memory ? VYRE_STATUS_OUT_OF_MEMORY
+                                                         : VYRE_STATUS_UNAVAILABLE,
+                                      is_short_of_memory ? memory_fix_text : fix_text,
                                       "backend `cpu` translates with LLVM, and %s", why_not);
 }
 
@@ -159,14 +188,11 @@ static const char *lacks_feature(const cpu_llvm_info *info, const char *list, si
     return NULL;
 }
 
-/* Narrows the description to the level that VYRE_CPU_FEATURES names. */
-static vyre_status take_level(cpu_llvm_info *info) {
-    int number;
-    size_t size;
-    VYRE_TRY(vyre_option_choice(VYRE_OPTION_CPU_FEATURES, &number));
+vyre_status cpu_llvm_narrow(int number, cpu_llvm_info *info) {
     if (!number) {
         return VYRE_OK;
     }
+    size_t size;
     const cpu_level *level = &levels[number];
     const char *lacking = lacks_feature(info, level->features, &size);
     if (lacking) {
@@ -181,11 +207,20 @@ static vyre_status take_level(cpu_llvm_info *info) {
     return VYRE_OK;
 }
 
-vyre_status cpu_llvm_open(cpu_llvm_info *out_info) {
-    const llvm_table *llvm;
-    vyre_status status = cpu_llvm_functions(&llvm);
-    *out_info = llvm->info;
-    return status ? status : take_level(out_info);
+vyre_status cpu_llvm_open(const char *library, cpu_llvm_info *out_info) {
+    pthread_mutex_lock(&lock);
+    vyre_status status = is_open ? VYRE_OK : open_in_lock(library);
+    *out_info = table.info;
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+vyre_status cpu_llvm_functions(const llvm_table **out_table) {
+    pthread_mutex_lock(&lock);
+    bool opened = is_open;
+    pthread_mutex_unlock(&lock);
+    *out_table = &table;
+    return opened ? VYRE_OK : vyre_internal_error("libLLVM is used before it is opened");
 }
 
 bool cpu_llvm_has_feature(const cpu_llvm_info *info, const char *name) {

@@ -99,7 +99,7 @@ typedef struct llvm_table {
 /* Where LLVM would end the process, it comes here. */
 void cpu_llvm_give_up(const char *reason);
 
-/* The functions, opened at the first call. */
+/* The functions of the library that is open. */
 VYRE_MUST_USE vyre_status cpu_llvm_functions(const llvm_table **out_table);
 
 #endif

@@ -3,8 +3,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "backend/cpu/codegen/llvm.h"
 #include "backend/cpu/runtime/bandwidth.h"
+#include "backend/cpu/runtime/compiler.h"
 #include "backend/cpu/runtime/fill.h"
 #include "backend/cpu/runtime/memory.h"
 #include "backend/cpu/runtime/pool.h"
@@ -51,7 +51,8 @@ static vyre_status executable_of(const vyre_call *call, cpu_executable **out_exe
         return VYRE_OK;
     }
     vyre_strbuf artifact = {0};
-    vyre_status status = cpu_executable_make(call->program, NULL, 0, &artifact, out_executable);
+    const cpu_source source = {.deadline_ns = vyre_deadline_ns(call->config->timeout_ns)};
+    vyre_status status = cpu_executable_make(call->program, &source, &artifact, out_executable);
     vyre_strbuf_free(&artifact);
     return status;
 }
@@ -223,8 +224,10 @@ static vyre_status compile(const vyre_backend *backend, const vyre_compile *comp
     (void)backend;
     vyre_strbuf artifact = {0};
     cpu_executable *executable;
-    vyre_status status = cpu_executable_make(compile->program, compile->artifact,
-                                             compile->artifact_size, &artifact, &executable);
+    const cpu_source source = {.artifact = compile->artifact,
+                               .artifact_size = compile->artifact_size,
+                               .deadline_ns = vyre_deadline_ns(compile->timeout_ns)};
+    vyre_status status = cpu_executable_make(compile->program, &source, &artifact, &executable);
     if (!status) {
         out_executable->slots = &pipeline_slots;
         out_executable->state = executable;
@@ -317,7 +320,7 @@ static vyre_status create(const vyre_host *host, uint32_t index, vyre_backend *o
                                 "backend `cpu` has one device, and there is no device %u", index);
     }
     device made = {0};
-    VYRE_TRY(cpu_llvm_open(&made.llvm));
+    VYRE_TRY(cpu_compiler_info(&made.llvm));
     VYRE_TRY(cpu_executable_lanes(&made.lanes));
     VYRE_TRY(cpu_pool_size(&made.threads));
     device *self = vyre_alloc(sizeof *self);

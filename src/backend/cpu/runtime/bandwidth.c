@@ -7,12 +7,9 @@
 #include "backend/cpu/runtime/memory.h"
 #include "backend/cpu/runtime/pool.h"
 #include "backend/cpu/runtime/profile.h"
+#include "backend/cpu/runtime/recall.h"
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/hash.h"
 #include "base/number.h"
-#include "base/option.h"
-#include "store/place.h"
 
 /* More than caches keep, in pieces that a thread reads at a time; again and again for a while,
  * since others on the machine disturb, and the best round tells. */
@@ -21,8 +18,7 @@ enum {
     PIECE_BYTES = 1 << 19,
     LEAST_ROUNDS = 3,
     MOST_ROUNDS = 16,
-    ENOUGH_NS = 30000000,
-    FILE_LIMIT = 256
+    ENOUGH_NS = 30000000
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -38,64 +34,34 @@ static void describe(vyre_strbuf *out) {
     vyre_strbuf_printf(out, "%s, %u threads, GB/s: ", name, threads);
 }
 
-static bool is_kept(void) {
-    uint64_t limit = 0;
-    vyre_status status = vyre_option_size(VYRE_OPTION_CACHE_LIMIT, &limit);
-    vyre_status_free(status);
-    return !status && limit;
-}
-
-static void file_name(const vyre_strbuf *key, vyre_strbuf *out) {
-    vyre_strbuf_printf(out, "memory-%016llx",
-                       (unsigned long long)vyre_hash(vyre_strbuf_string(key), key->size));
-}
+static const char kind[] = "memory";
 
 /* What an earlier process has left; anything else in the file is as good as none. */
-static void read_file(void) {
-    vyre_store_place place = {.folder = -1};
-    vyre_strbuf key = {0}, name = {0}, found = {0};
-    describe(&key);
-    file_name(&key, &name);
-    vyre_status status = is_kept() ? vyre_store_open(&place, false) : VYRE_OK;
-    if (!status && place.folder >= 0 && !key.failed && !name.failed) {
-        status = vyre_store_read(&place, vyre_strbuf_string(&name), FILE_LIMIT, &found);
-    }
+static void read_number(void) {
+    vyre_strbuf key = {0}, found = {0};
     uint64_t number;
     bool too_large = false;
-    if (!status && found.size > key.size && found.data[found.size - 1] == '\n' &&
-        !memcmp(found.data, key.data, key.size) &&
-        vyre_u64_parse(found.data + key.size, found.size - key.size - 1, 10, &number, &too_large) &&
-        !too_large) {
+    describe(&key);
+    if (cpu_recall(kind, &key, &found) && found.data[found.size - 1] == '\n' &&
+        vyre_u64_parse(found.data, found.size - 1, 10, &number, &too_large) && !too_large) {
         atomic_store(&known, number);
     }
-    vyre_status_free(status);
-    vyre_store_close(&place);
     vyre_strbuf_free(&key);
-    vyre_strbuf_free(&name);
     vyre_strbuf_free(&found);
 }
 
-static void write_file(uint64_t number) {
-    vyre_store_place place = {.folder = -1};
-    vyre_strbuf text = {0}, name = {0};
-    vyre_status status = is_kept() ? vyre_store_open(&place, true) : VYRE_OK;
-    if (!status && place.folder >= 0) {
-        describe(&text);
-        file_name(&text, &name);
-        vyre_strbuf_u64(&text, number);
-        vyre_strbuf_puts(&text, "\n");
-        if (!text.failed && !name.failed) {
-            status = vyre_store_write(&place, name.data, text.data, text.size);
-        }
-    }
-    vyre_status_free(status);
-    vyre_store_close(&place);
+static void write_number(uint64_t number) {
+    vyre_strbuf key = {0}, text = {0};
+    describe(&key);
+    vyre_strbuf_u64(&text, number);
+    vyre_strbuf_puts(&text, "\n");
+    cpu_remember(kind, &key, &text);
+    vyre_strbuf_free(&key);
     vyre_strbuf_free(&text);
-    vyre_strbuf_free(&name);
 }
 
 uint64_t cpu_bandwidth_known(void) {
-    pthread_once(&once, read_file);
+    pthread_once(&once, read_number);
     return atomic_load(&known);
 }
 
@@ -155,7 +121,7 @@ void cpu_bandwidth_learn(void) {
         uint64_t number = measure();
         atomic_store(&known, number);
         if (number) {
-            write_file(number);
+            write_number(number);
         }
     }
     pthread_mutex_unlock(&lock);

@@ -1,6 +1,7 @@
 #include "backend/cpu/codegen/option.h"
 #include "backend/cpu/runtime/backend.h"
 #include "backend/cpu/runtime/bandwidth.h"
+#include "backend/cpu/runtime/compiler.h"
 #include "backend/cpu/runtime/executable.h"
 
 static vyre_status show_llvm(const vyre_program *program, vyre_strbuf *out) {
@@ -19,4 +20,5 @@ const vyre_builtin cpu_builtin = {.bundle = &cpu_bundle,
                                   .emitter = &cpu_emitter,
                                   .stages = stages,
                                   .options = options,
-                                  .measure = cpu_bandwidth_learn};
+                                  .measure = cpu_bandwidth_learn,
+                                  .note = cpu_compiler_note};

@@ -5,11 +5,10 @@
 
 #include <pthread.h>
 
-#include "backend/cpu/codegen/llvm.h"
 #include "backend/cpu/codegen/option.h"
 #include "backend/cpu/runtime/artifact.h"
 #include "backend/cpu/runtime/backend.h"
-#include "backend/cpu/runtime/pool.h"
+#include "backend/cpu/runtime/compiler.h"
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/status.h"
@@ -23,7 +22,7 @@
 static vyre_status find_target(cpu_target *out_target, int *out_option) {
     cpu_llvm_info info;
     int option = 0;
-    VYRE_TRY(cpu_llvm_open(&info));
+    VYRE_TRY(cpu_compiler_info(&info));
     VYRE_TRY(vyre_option_choice(VYRE_OPTION_CPU_LANES, &option));
     bool is_arm = !strncmp(info.triple, "aarch64", 7);
     bool has_512 = cpu_llvm_has_feature(&info, "avx512vl") &&
@@ -143,18 +142,12 @@ static bool load_artifact(cpu_executable *executable, const cpu_artifact_key *ke
     return !status;
 }
 
-static vyre_status compile_ir(const vyre_strbuf *ir, cpu_llvm_form form, vyre_strbuf *out) {
-    cpu_llvm_threads threads;
-    VYRE_TRY(cpu_pool_lend(&threads));
-    return cpu_llvm_compile(ir, form, &threads, out);
-}
-
 static vyre_status compile(cpu_executable *executable, const cpu_artifact_key *key,
-                           const cpu_target *target, cpu_phase_info *infos,
+                           const cpu_target *target, uint64_t deadline_ns, cpu_phase_info *infos,
                            vyre_strbuf *out_artifact) {
     vyre_strbuf ir = {0}, object = {0};
     vyre_status status = emit(executable->program, target, &ir, infos);
-    status = status ? status : compile_ir(&ir, CPU_LLVM_OBJECT, &object);
+    status = status ? status : cpu_compiler_run(&ir, CPU_LLVM_OBJECT, deadline_ns, &object);
     if (!status) {
         cpu_artifact_write(key, infos, &object, out_artifact);
         status = out_artifact->failed
@@ -168,13 +161,13 @@ static vyre_status compile(cpu_executable *executable, const cpu_artifact_key *k
 
 /* `program` as it runs; takes it over. */
 static vyre_status make(vyre_program *program, bool was_split, bool any_domain,
-                        const uint8_t *artifact, size_t artifact_size, vyre_strbuf *out_artifact,
+                        const cpu_source *source, vyre_strbuf *out_artifact,
                         cpu_executable **out_executable) {
     cpu_llvm_info info;
     cpu_artifact_key key = {.phase_count = vyre_program_ir(program)->phase_count};
     cpu_target target;
     int option;
-    vyre_status status = cpu_llvm_open(&info);
+    vyre_status status = cpu_compiler_info(&info);
     status = status ? status : find_target(&target, &option);
     cpu_executable *executable = vyre_alloc_zeroed(1, sizeof *executable);
     cpu_phase *phases = vyre_alloc_zeroed(key.phase_count, sizeof *phases);
@@ -201,8 +194,9 @@ static vyre_status make(vyre_program *program, bool was_split, bool any_domain,
     executable->phase_count = key.phase_count;
     executable->overwritten = overwritten;
     status = vyre_fill_find(program, overwritten);
-    if (!status && !load_artifact(executable, &key, artifact, artifact_size, infos)) {
-        status = compile(executable, &key, &target, infos, out_artifact);
+    if (!status &&
+        !load_artifact(executable, &key, source->artifact, source->artifact_size, infos)) {
+        status = compile(executable, &key, &target, source->deadline_ns, infos, out_artifact);
     }
     vyre_free(infos);
     if (status) {
@@ -214,17 +208,16 @@ static vyre_status make(vyre_program *program, bool was_split, bool any_domain,
     return VYRE_OK;
 }
 
-vyre_status cpu_executable_make(const vyre_program *program, const uint8_t *artifact,
-                                size_t artifact_size, vyre_strbuf *out_artifact,
-                                cpu_executable **out_executable) {
+vyre_status cpu_executable_make(const vyre_program *program, const cpu_source *source,
+                                vyre_strbuf *out_artifact, cpu_executable **out_executable) {
     *out_executable = NULL;
     bool was_split;
     vyre_program *own;
     VYRE_TRY(split(program, &was_split, &own));
-    return make(own, was_split, false, artifact, artifact_size, out_artifact, out_executable);
+    return make(own, was_split, false, source, out_artifact, out_executable);
 }
 
-vyre_status cpu_executable_for_large_grids(const cpu_executable *executable,
+vyre_status cpu_executable_for_large_grids(const cpu_executable *executable, uint64_t deadline_ns,
                                            const cpu_executable **out_executable) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     cpu_executable *own = (cpu_executable *)(uintptr_t)executable;
@@ -232,8 +225,8 @@ vyre_status cpu_executable_for_large_grids(const cpu_executable *executable,
     vyre_status status = VYRE_OK;
     pthread_mutex_lock(&lock);
     if (!own->large_grid) {
-        status = make(vyre_program_retain(own->program), own->was_split, true, NULL, 0, &artifact,
-                      &own->large_grid);
+        status = make(vyre_program_retain(own->program), own->was_split, true,
+                      &(cpu_source){.deadline_ns = deadline_ns}, &artifact, &own->large_grid);
     }
     *out_executable = own->large_grid;
     pthread_mutex_unlock(&lock);
@@ -310,7 +303,7 @@ static vyre_status translate(const vyre_program *program, cpu_llvm_form form, vy
         status = *out_infos ? emit(*out_program, &target, &ir, *out_infos)
                             : vyre_no_memory("to compile `%s`", vyre_program_name(program));
     }
-    status = status ? status : compile_ir(&ir, form, out);
+    status = status ? status : cpu_compiler_run(&ir, form, 0, out);
     vyre_strbuf_free(&ir);
     return status;
 }

@@ -31,14 +31,22 @@ typedef struct cpu_executable {
 /* Number of 32-bit lanes that vectors have: VYRE_CPU_LANES, or what suits the CPU. */
 VYRE_MUST_USE vyre_status cpu_executable_lanes(uint32_t *out_lanes);
 
+/* Where code comes from. */
+typedef struct cpu_source {
+    const uint8_t *artifact; /* what was stored; NULL: nothing */
+    size_t artifact_size;
+    uint64_t deadline_ns; /* of compiling, by vyre_now_ns; 0: none */
+} cpu_source;
+
 /* Takes the code of a program from an artifact that fits. Where there is none it is compiled, and
  * `out_artifact`, which must be empty, has what can be stored. */
-VYRE_MUST_USE vyre_status cpu_executable_make(const vyre_program *program, const uint8_t *artifact,
-                                              size_t artifact_size, vyre_strbuf *out_artifact,
+VYRE_MUST_USE vyre_status cpu_executable_make(const vyre_program *program, const cpu_source *source,
+                                              vyre_strbuf *out_artifact,
                                               cpu_executable **out_executable);
 /* The same program for runs whose config has a domain larger than the program's own, about which
  * the code knows nothing; compiled the first time. It lives as long as `executable`. */
 VYRE_MUST_USE vyre_status cpu_executable_for_large_grids(const cpu_executable *executable,
+                                                         uint64_t deadline_ns,
                                                          const cpu_executable **out_executable);
 cpu_executable *cpu_executable_retain(cpu_executable *executable);
 void cpu_executable_release(cpu_executable *executable); /* NULL is allowed */

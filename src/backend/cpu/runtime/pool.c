@@ -12,9 +12,9 @@
 
 #include "backend/cpu/codegen/option.h"
 #include "backend/cpu/runtime/memory.h"
-#include "backend/cpu/runtime/thread.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/thread.h"
 
 /* A kernel under way; lives in the stack of who called. */
 typedef struct job {
@@ -213,7 +213,7 @@ static bool spin_for_post(unsigned seen) {
             if (atomic_load_explicit(&post_count, memory_order_relaxed) != seen) {
                 return true;
             }
-            cpu_relax();
+            vyre_relax();
         }
     } while (vyre_now_ns() - start < SPIN_NS);
     return false;
@@ -236,7 +236,7 @@ static void *worker(void *argument) {
 
 static void start_workers(uint32_t wanted) {
     pthread_mutex_lock(&lock);
-    while (atomic_load(&worker_count) < wanted && cpu_thread_start("vyre-cpu", worker, NULL)) {
+    while (atomic_load(&worker_count) < wanted && vyre_thread_start("vyre-cpu", worker, NULL)) {
         atomic_fetch_add(&worker_count, 1);
     }
     pthread_mutex_unlock(&lock);
@@ -274,7 +274,7 @@ static void withdraw(place *p) {
     close_place(p);
     uint64_t start = has_helpers(p) ? vyre_now_ns() : 0;
     while (spins && has_helpers(p) && vyre_now_ns() - start < SPIN_NS) {
-        cpu_relax();
+        vyre_relax();
     }
     if (has_helpers(p)) {
         pthread_mutex_lock(&lock);

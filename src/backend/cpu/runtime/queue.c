@@ -6,10 +6,10 @@
 #include "backend/cpu/runtime/fill.h"
 #include "backend/cpu/runtime/memory.h"
 #include "backend/cpu/runtime/run.h"
-#include "backend/cpu/runtime/thread.h"
 #include "backend/cpu/runtime/watch.h"
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/thread.h"
 
 typedef enum job_state { QUEUED, RUNNING, DONE } job_state;
 
@@ -153,7 +153,7 @@ static uint64_t submit(job *j, bool is_awaited) {
     *(last ? &last->next : &first) = j;
     last = j;
     if (!is_awaited) {
-        has_thread = has_thread || cpu_thread_start("vyre-queue", serve, NULL);
+        has_thread = has_thread || vyre_thread_start("vyre-queue", serve, NULL);
         if (has_thread) {
             pthread_cond_signal(&posted);
         } else {

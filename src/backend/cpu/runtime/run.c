@@ -127,7 +127,8 @@ static vyre_status run_phase(run *r, uint32_t index) {
     VYRE_TRY(check_stop(r));
     VYRE_TRY(cpu_pool_size(&threads));
     if (is_larger(r, index)) {
-        VYRE_TRY(cpu_executable_for_large_grids(r->executable, &executable));
+        uint64_t deadline_ns = r->call->config->timeout_ns ? r->deadline.at_ns : 0;
+        VYRE_TRY(cpu_executable_for_large_grids(r->executable, deadline_ns, &executable));
     }
     const cpu_phase *phase = &executable->phases[index];
     uint64_t units = enter_phase(r, phase, index, threads);

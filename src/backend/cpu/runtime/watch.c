@@ -2,8 +2,8 @@
 
 #include <pthread.h>
 
-#include "backend/cpu/runtime/thread.h"
 #include "base/clock.h"
+#include "base/thread.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -76,7 +76,7 @@ vyre_status cpu_watch_add(cpu_deadline *deadline, uint64_t at_ns, atomic_uint *s
     pthread_mutex_lock(&lock);
     if (!is_running) {
         sleeps_until = 0; /* it looks at all deadlines first */
-        is_running = cpu_thread_start("vyre-watch", run, NULL);
+        is_running = vyre_thread_start("vyre-watch", run, NULL);
     }
     bool watched = is_running;
     if (watched) {

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE /* dladdr, pthread_setname_np */
 
-#include "backend/cpu/runtime/thread.h"
+#include "base/thread.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@ static void stay_loaded(void) {
     }
 }
 
-bool cpu_thread_start(const char *name, void *(*run)(void *argument), void *argument) {
+bool vyre_thread_start(const char *name, void *(*run)(void *argument), void *argument) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, stay_loaded);
     pthread_attr_t attributes;

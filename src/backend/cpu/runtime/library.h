@@ -1,0 +1,14 @@
+/* What an earlier process learned of libLLVM: a run whose code is stored needs neither LLVM nor a
+ * helper, but it has to know which LLVM it would be. What is stored holds as long as the CPU, the
+ * library's file, the linker's list of libraries and the variables that lead to it are the same. */
+#ifndef VYRE_CPU_RUNTIME_LIBRARY_H
+#define VYRE_CPU_RUNTIME_LIBRARY_H
+
+#include "base/strbuf.h"
+
+/* The text that was remembered, in `out_text`, which must be empty. `name` is what VYRE_LLVM says,
+ * or NULL. */
+bool cpu_library_recall(const char *name, vyre_strbuf *out_text);
+void cpu_library_remember(const char *name, const char *path, const vyre_strbuf *text);
+
+#endif

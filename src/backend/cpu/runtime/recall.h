@@ -1,0 +1,13 @@
+/* Facts about this machine that one process finds out and later ones read, as small files in the
+ * folder of the store. A file repeats its key, so that a fact is taken for no other one. Trouble
+ * reads as nothing known. */
+#ifndef VYRE_CPU_RUNTIME_RECALL_H
+#define VYRE_CPU_RUNTIME_RECALL_H
+
+#include "base/strbuf.h"
+
+/* What was remembered under that kind and key, in `out_value`, which must be empty. */
+bool cpu_recall(const char *kind, const vyre_strbuf *key, vyre_strbuf *out_value);
+void cpu_remember(const char *kind, const vyre_strbuf *key, const vyre_strbuf *value);
+
+#endif
