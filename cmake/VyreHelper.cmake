@@ -8,11 +8,6 @@ target_link_libraries(vyre_llvm PRIVATE vyre_plain_flags m)
 target_compile_options(vyre_llvm PRIVATE -Os -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables)
 target_link_options(vyre_llvm PRIVATE
   -s -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,noseparate-code -Wl,-z,norelro)
-# What stands around LLVM is called once a compile: small is better than fast.
-set_property(SOURCE src/backend/cpu/runtime/compiler.c src/backend/cpu/runtime/helper.c
-  src/backend/cpu/runtime/library.c src/backend/cpu/runtime/recall.c src/runtime/compile.c
-  src/backend/cpu/codegen/llvm_open.c src/backend/cpu/codegen/llvm_compile.c
-  src/backend/cpu/codegen/llvm_parts.c APPEND PROPERTY COMPILE_OPTIONS -Os)
 set_target_properties(vyre_llvm PROPERTIES OUTPUT_NAME vyre-llvm RUNTIME_OUTPUT_DIRECTORY
                       ${PROJECT_BINARY_DIR}/generated/backend/cpu/helper)
 
