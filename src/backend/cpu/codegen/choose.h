@@ -25,6 +25,7 @@ typedef struct cpu_target {
 /* Times are cycles, of one invocation. */
 typedef struct cpu_choice {
     bool scalar;
+    bool is_large;       /* for LLVM: more than 16,384 instructions */
     uint32_t lanes;      /* of a chunk: of its vectors, or scalars side by side */
     const char *because; /* why nothing was estimated; NULL if it was */
     double vector_time;  /* with the vectors of the target */

@@ -14,6 +14,9 @@ enum {
     MOST_ON_STACK = 65536, /* bytes of private arrays; nobody knows how large the caller's is */
 };
 
+/* Bytes of stack that a function may take; LLVM reports one that takes more. */
+#define STACK_LIMIT "\"warn-stack-size\"=\"163840\""
+
 /* Arithmetic */
 
 /* Where lanes lie at constant distances, lane 0 is kept as a scalar, too. */
@@ -367,6 +370,7 @@ static void begin_function(emit *e) {
     vyre_strbuf_cut(&e->allocas, 0);
     e->terminated = false;
     e->depth = 0;
+    e->sink = 0;
 }
 
 static void end_function(emit *e, vyre_strbuf *out, const char *head) {
@@ -389,7 +393,7 @@ static void emit_chunk_function(emit *e, uint32_t count, vyre_strbuf *out) {
     vyre_strbuf head = {0};
     vyre_strbuf_printf(&head,
                        "define internal void @phase_%u_chunk_%u(ptr %%frame, ptr %%t%u, %s %%t%u, "
-                       "i32 %%t%u, i32 %%t%u, i32 %%t%u) alwaysinline nounwind",
+                       "i32 %%t%u, i32 %%t%u, i32 %%t%u) alwaysinline nounwind " STACK_LIMIT,
                        e->phase_index, count, e->storage, cpu_type(VYRE_TYPE_BOOL, e->lanes).text,
                        e->mask, e->row, e->wid[1], e->wid[2]);
     find_arrays(e);
@@ -421,7 +425,7 @@ static void emit_kernel(emit *e, vyre_strbuf *out) {
     vyre_strbuf_printf(
         &head,
         "define void @phase_%u(ptr %%frame, i64 %%t%u, i64 %%t%u, ptr %%t%u) nounwind "
-        "\"probe-stack\"=\"inline-asm\"",
+        "\"probe-stack\"=\"inline-asm\" " STACK_LIMIT,
         e->phase_index, first, end, e->storage);
     e->chunk = emit_variable(e, VYRE_TYPE_U64, 1);
     uint32_t unit = emit_variable(e, VYRE_TYPE_U64, 1);
@@ -494,6 +498,7 @@ static bool emit_phase(emit *e, uint32_t index, const cpu_target *target, vyre_s
     const uint32_t *size = e->phase->workgroup;
     uint32_t count = e->phase->end - e->phase->first, chunk = e->facts.lanes;
     e->scalar = choice.scalar;
+    e->is_large = choice.is_large;
     e->lanes = e->scalar ? 1 : chunk;
     e->first_lane = 0;
     e->lane_count = e->scalar ? chunk : 1;
