@@ -24,8 +24,9 @@
 
 /* X(name) in the order in which they run. */
 #define STAGES(X)                                                                                  \
-    X(parse) X(print) X(encode) X(decode) X(math) X(fold) X(unroll) X(promote) X(licm) X(cse)      \
-    X(dce) X(split) X(fill) X(layout) X(ptx) X(emit) X(llvm)
+    X(parse)                                                                                       \
+    X(print) X(encode) X(decode) X(math) X(fold) X(unroll) X(promote) X(licm) X(cse) X(dce)        \
+        X(split) X(fill) X(layout) X(ptx) X(emit) X(llvm)
 
 typedef enum stage {
 #define STAGE(name) STAGE_##name,
@@ -83,10 +84,10 @@ static vyre_program *lower(point *p, vyre_program *program) {
         vyre_pass_id id;
         stage at;
     } pipeline[] = {
-        {VYRE_PASS_MATH, STAGE_math},     {VYRE_PASS_FOLD, STAGE_fold},
-        {VYRE_PASS_UNROLL, STAGE_unroll}, {VYRE_PASS_FOLD, STAGE_fold},
+        {VYRE_PASS_MATH, STAGE_math},       {VYRE_PASS_FOLD, STAGE_fold},
+        {VYRE_PASS_UNROLL, STAGE_unroll},   {VYRE_PASS_FOLD, STAGE_fold},
         {VYRE_PASS_PROMOTE, STAGE_promote}, {VYRE_PASS_LICM, STAGE_licm},
-        {VYRE_PASS_CSE, STAGE_cse},       {VYRE_PASS_FOLD, STAGE_fold},
+        {VYRE_PASS_CSE, STAGE_cse},         {VYRE_PASS_FOLD, STAGE_fold},
         {VYRE_PASS_DCE, STAGE_dce},
     };
     program = vyre_program_retain(program);

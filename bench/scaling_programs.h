@@ -96,8 +96,8 @@ static inline void scaling_buffers(vyre_strbuf *out, uint32_t insts) {
     }
     vyre_strbuf_puts(out, ") over y {\n");
     for (uint32_t i = 0; i < insts / 3; i++) {
-        vyre_strbuf_printf(out, "    b%u[gid] = b%u[gid] + %u;\n", i % BUFFERS, (7 * i + 1) % BUFFERS,
-                           i);
+        vyre_strbuf_printf(out, "    b%u[gid] = b%u[gid] + %u;\n", i % BUFFERS,
+                           (7 * i + 1) % BUFFERS, i);
     }
     vyre_strbuf_puts(out, "    y[gid] = 1;\n}\n");
 }
@@ -125,7 +125,8 @@ static inline void scaling_carried(vyre_strbuf *out, uint32_t insts) {
 static inline void scaling_subgroups(vyre_strbuf *out, uint32_t insts) {
     vyre_strbuf_printf(out, "%s workgroup 64 subgroup 32 {\n    var s = x[gid];\n", scaling_head);
     for (uint32_t i = 0; i < insts / 4; i++) {
-        vyre_strbuf_printf(out, "    s = subgroup_shuffle_xor(s, %u) + subgroup_add(s ^ %u);\n", i % 31 + 1, i);
+        vyre_strbuf_printf(out, "    s = subgroup_shuffle_xor(s, %u) + subgroup_add(s ^ %u);\n",
+                           i % 31 + 1, i);
     }
     vyre_strbuf_puts(out, "    y[gid] = s;\n}\n");
 }
@@ -134,8 +135,7 @@ static inline void scaling_barriers(vyre_strbuf *out, uint32_t insts) {
     vyre_strbuf_printf(out, "%s workgroup 64 {\n    shared a: u32[64];\n    var s = x[gid];\n",
                        scaling_head);
     for (uint32_t i = 0; i < insts / 7; i++) {
-        vyre_strbuf_printf(out,
-                           "    a[lid] = s; barrier; s += a[(lid + %u) %% 64]; barrier;\n",
+        vyre_strbuf_printf(out, "    a[lid] = s; barrier; s += a[(lid + %u) %% 64]; barrier;\n",
                            i + 1);
     }
     vyre_strbuf_puts(out, "    y[gid] = s;\n}\n");
@@ -177,12 +177,11 @@ typedef struct scaling_kind {
 } scaling_kind;
 
 static const scaling_kind scaling_kinds[] = {
-    {"stores", scaling_stores},       {"loads", scaling_loads},       {"chain", scaling_chain},
-    {"loops", scaling_loops},         {"unrolled", scaling_unrolled}, {"ifs", scaling_ifs},
-    {"private", scaling_private},     {"calls", scaling_calls},       {"buffers", scaling_buffers},
-    {"carried", scaling_carried},     {"subgroups", scaling_subgroups},
-    {"barriers", scaling_barriers},   {"atomics", scaling_atomics},
-    {"functions", scaling_functions}, {"phases", scaling_phases},
+    {"stores", scaling_stores},   {"loads", scaling_loads},         {"chain", scaling_chain},
+    {"loops", scaling_loops},     {"unrolled", scaling_unrolled},   {"ifs", scaling_ifs},
+    {"private", scaling_private}, {"calls", scaling_calls},         {"buffers", scaling_buffers},
+    {"carried", scaling_carried}, {"subgroups", scaling_subgroups}, {"barriers", scaling_barriers},
+    {"atomics", scaling_atomics}, {"functions", scaling_functions}, {"phases", scaling_phases},
 };
 
 #define SCALING_KINDS (sizeof scaling_kinds / sizeof *scaling_kinds)

@@ -496,7 +496,7 @@ bool cpu_choose(const cpu_target *target, const vyre_ir *ir, uint32_t phase, cpu
                 cpu_choice *out_choice) {
     const vyre_phase *row = &ir->phases[phase];
     cpu_choice choice = {.lanes = row->subgroup ? row->subgroup : target->lanes,
-                         .is_large = row->end - row->first > MOST_IN_VECTORS};
+                         .is_plain = target->is_plain || row->end - row->first > MOST_IN_VECTORS};
     bool exchanges = has_exchange(ir, row), made;
     if (target->forced == 1 && !exchanges) {
         choice.because = "as VYRE_CPU_LANES asks";
@@ -504,8 +504,8 @@ bool cpu_choose(const cpu_target *target, const vyre_ir *ir, uint32_t phase, cpu
     } else if (target->forced || exchanges) {
         choice.because = exchanges ? "the width of its subgroups" : "as VYRE_CPU_LANES asks";
         made = cpu_analyse(out_facts, ir, phase, choice.lanes);
-    } else if (choice.is_large) {
-        choice.because = "a phase of this size compiles in time as scalars alone";
+    } else if (choice.is_plain) {
+        choice.because = "LLVM takes too long for more code than that";
         made = take_scalars(out_facts, ir, phase, 1, &choice);
     } else {
         made = choose_best(target, ir, phase, out_facts, &choice);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/cpu/codegen/emit_state.h"
+#include "backend/cpu/codegen/llvm_effort.h"
 #include "base/alloc.h"
 #include "base/status.h"
 #include "ir/cases.h"
@@ -498,7 +499,7 @@ static bool emit_phase(emit *e, uint32_t index, const cpu_target *target, vyre_s
     const uint32_t *size = e->phase->workgroup;
     uint32_t count = e->phase->end - e->phase->first, chunk = e->facts.lanes;
     e->scalar = choice.scalar;
-    e->is_large = choice.is_large;
+    e->is_plain = choice.is_plain;
     e->lanes = e->scalar ? 1 : chunk;
     e->first_lane = 0;
     e->lane_count = e->scalar ? chunk : 1;
@@ -534,8 +535,23 @@ static bool emit_phase(emit *e, uint32_t index, const cpu_target *target, vyre_s
     return made;
 }
 
-vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre_strbuf *out_ir,
-                     cpu_phase_info *out_infos) {
+/* A phase in the form that is best, if LLVM can take it in time, else in the plain one. */
+static bool emit_in_time(emit *e, uint32_t index, const cpu_target *target, vyre_strbuf *out,
+                         cpu_phase_info *info) {
+    size_t before = out->size;
+    bool made = emit_phase(e, index, target, out, info);
+    if (made && !info->choice.is_plain && !target->forced &&
+        cpu_llvm_effort_of(vyre_strbuf_string(out) + before) != CPU_LLVM_FULL) {
+        cpu_target plain = *target;
+        plain.is_plain = true;
+        vyre_strbuf_cut(out, before);
+        made = emit_phase(e, index, &plain, out, info);
+    }
+    return made;
+}
+
+static vyre_status emit_program(const vyre_program *program, const cpu_target *target,
+                                vyre_strbuf *out_ir, cpu_phase_info *out_infos) {
     const vyre_ir *ir = vyre_program_ir(program);
     emit e = {.ir = ir, .w = {.next = 1}, .touched = VYRE_NONE};
     e.w.has_half = target->has_half;
@@ -546,7 +562,7 @@ vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre
     bool made = e.arrays && e.lengths && e.array_offsets;
     vyre_strbuf_puts(out_ir, "@zeros = internal constant [512 x i8] zeroinitializer, align 64\n\n");
     for (uint32_t i = 0; i < ir->phase_count && made; i++) {
-        made = emit_phase(&e, i, target, out_ir, &out_infos[i]);
+        made = emit_in_time(&e, i, target, out_ir, &out_infos[i]);
     }
     vyre_strbuf_puts(out_ir, vyre_strbuf_string(&e.w.declarations));
     vyre_strbuf_puts(out_ir, "!0 = !{}\n");
@@ -566,4 +582,18 @@ vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre
     return e.w.unknown ? vyre_internal_error("the cpu backend has no code for `%s`",
                                              vyre_lookup_op(e.w.unknown)->name)
                        : VYRE_OK;
+}
+
+/* Phases that are small one by one may be too much for LLVM together. */
+vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre_strbuf *out_ir,
+                     cpu_phase_info *out_infos) {
+    VYRE_TRY(emit_program(program, target, out_ir, out_infos));
+    if (target->is_plain || target->forced ||
+        cpu_llvm_effort_of(vyre_strbuf_string(out_ir)) == CPU_LLVM_FULL) {
+        return VYRE_OK;
+    }
+    cpu_target plain = *target;
+    plain.is_plain = true;
+    vyre_strbuf_cut(out_ir, 0);
+    return emit_program(program, &plain, out_ir, out_infos);
 }

@@ -414,9 +414,9 @@ emit_alias_text emit_alias(const emit *e) {
 
 static void emit_access(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    bool is_plain = i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE;
+    bool is_element = i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE;
     if (e->scalar && i->op != VYRE_OP_CLEAR) {
-        (e->is_large && is_plain ? emit_straight_element : emit_element)(e, inst);
+        (e->is_plain && is_element ? emit_straight_element : emit_element)(e, inst);
         return;
     }
     switch (vyre_inst_op(i)) {

@@ -78,9 +78,9 @@ static bool aim(translation *t) {
     const llvm_table *llvm = t->llvm;
     const cpu_llvm_info *info = &llvm->info;
     int level = t->effort == CPU_LLVM_FULL ? LLVM_CODE_DEFAULT : LLVM_CODE_NONE;
-    t->machine = llvm->LLVMCreateTargetMachine(llvm->target, info->triple, info->cpu,
-                                               info->features, level, LLVM_RELOCATION_PIC,
-                                               LLVM_CODE_MODEL_SMALL);
+    t->machine =
+        llvm->LLVMCreateTargetMachine(llvm->target, info->triple, info->cpu, info->features, level,
+                                      LLVM_RELOCATION_PIC, LLVM_CODE_MODEL_SMALL);
     if (!t->machine) {
         object(t, "no target machine");
         return false;
@@ -171,7 +171,7 @@ static vyre_status no_memory(void) {
 /* IR goes to `out`, anything else to `out_code`, which is LLVM's. */
 static vyre_status translate(const llvm_table *llvm, const vyre_strbuf *ir, cpu_llvm_form form,
                              vyre_strbuf *out, LLVMMemoryBufferRef *out_code) {
-    translation t = {.llvm = llvm, .effort = cpu_llvm_effort_of(ir)};
+    translation t = {.llvm = llvm, .effort = cpu_llvm_effort_of(vyre_strbuf_string(ir))};
     vyre_status status = VYRE_OK;
     t.context = llvm->LLVMContextCreate();
     llvm->LLVMContextSetDiagnosticHandler(t.context, hear_diagnostic, &t);

@@ -1,22 +1,27 @@
 #include "backend/cpu/codegen/llvm_effort.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 /* What a module asks of LLVM, as far as its text tells. */
 typedef struct module_size {
-    uint64_t work;   /* bytes of all functions, of lines with vectors three times */
+    uint64_t work;   /* bytes of all functions, of long blocks three times */
     uint64_t blocks; /* of a kernel with all that it inlines; the most of any */
     uint64_t joins;  /* the same of its blocks times its variables */
+    uint64_t block;  /* bytes of the longest block */
 } module_size;
 
 /* The most that an effort is made for. A million of work takes up to 1.3 s at full effort and 0.4 s
- * at less, eight million joins take a second. */
-static const module_size most_full = {6000000, 4096, 8000000};
-static const module_size most_less = {12000000, 16384, 8000000};
+ * at less, eight million joins take a second, and a block of this length four. */
+enum { LONG_BLOCK = 65536 };
+static const module_size most_full = {6000000, 4096, 8000000, 1250000};
+static const module_size most_less = {12000000, 16384, 8000000, 1250000};
 
 /* The kernel at hand, with the functions in front of it, which it inlines. */
 typedef struct kernel_size {
     uint64_t blocks, variables;
+    uint64_t block;  /* bytes of the block at hand, so far */
     uint64_t copies; /* of the function at hand */
     bool is_inner;   /* that is one of those in front */
 } kernel_size;
@@ -62,9 +67,12 @@ static module_size measure(const char *line) {
         if (starts_with(line, "define ")) {
             start_function(&kernel, line, bytes);
         }
-        size.work += kernel.copies * bytes * (has_vector(line, bytes) ? 3 : 1);
-        kernel.blocks += bytes > 1 && next[-2] == ':' ? kernel.copies : 0;
+        bool is_label = bytes > 1 && next[-2] == ':';
+        kernel.blocks += is_label ? kernel.copies : 0;
         kernel.variables += is_variable(line, bytes) ? kernel.copies : 0;
+        kernel.block = is_label ? 0 : kernel.block + bytes;
+        size.block = larger(size.block, kernel.block);
+        size.work += kernel.copies * bytes * (kernel.block > LONG_BLOCK ? 3 : 1);
         if (*line == '}') {
             end_function(&kernel, &size);
         }
@@ -73,11 +81,12 @@ static module_size measure(const char *line) {
 }
 
 static bool fits(const module_size *size, const module_size *most) {
-    return size->work <= most->work && size->blocks <= most->blocks && size->joins <= most->joins;
+    return size->work <= most->work && size->blocks <= most->blocks && size->joins <= most->joins &&
+           size->block <= most->block;
 }
 
-cpu_llvm_effort cpu_llvm_effort_of(const vyre_strbuf *ir) {
-    module_size size = measure(vyre_strbuf_string(ir));
+cpu_llvm_effort cpu_llvm_effort_of(const char *ir) {
+    module_size size = measure(ir);
     return fits(&size, &most_full)   ? CPU_LLVM_FULL
            : fits(&size, &most_less) ? CPU_LLVM_LESS
                                      : CPU_LLVM_LEAST;

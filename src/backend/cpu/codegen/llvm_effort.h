@@ -6,14 +6,13 @@
 #ifndef VYRE_CPU_CODEGEN_LLVM_EFFORT_H
 #define VYRE_CPU_CODEGEN_LLVM_EFFORT_H
 
-#include "base/strbuf.h"
-
 typedef enum cpu_llvm_effort {
     CPU_LLVM_FULL, /* all passes and an optimising code generator */
     CPU_LLVM_LESS, /* all passes, and a code generator that does not optimise */
     CPU_LLVM_LEAST /* that code generator alone */
 } cpu_llvm_effort;
 
-cpu_llvm_effort cpu_llvm_effort_of(const vyre_strbuf *ir);
+/* `ir` is a module, or some of its functions. */
+cpu_llvm_effort cpu_llvm_effort_of(const char *ir);
 
 #endif
