@@ -1,5 +1,6 @@
 /* Texts of programs of any size, for measurements of how stages grow: each kind leans on another
- * part of them. A text has as many instructions as are asked for, roughly. */
+ * part of them. A text has about as many instructions as are asked for; `functions` once they are
+ * expanded. */
 #ifndef VYRE_BENCH_SCALING_PROGRAMS_H
 #define VYRE_BENCH_SCALING_PROGRAMS_H
 
@@ -11,7 +12,7 @@ static const char scaling_head[] = "program large(x: buffer<u32>, y: inout buffe
 
 static inline void scaling_stores(vyre_strbuf *out, uint32_t insts) {
     vyre_strbuf_printf(out, "%s {\n    let v = x[gid];\n", scaling_head);
-    for (uint32_t i = 0; i < insts / 3; i++) {
+    for (uint32_t i = 0; i < insts / 4; i++) {
         vyre_strbuf_printf(out, "    y[gid + %u] = v + %u;\n", i, i);
     }
     vyre_strbuf_puts(out, "}\n");
@@ -19,7 +20,7 @@ static inline void scaling_stores(vyre_strbuf *out, uint32_t insts) {
 
 static inline void scaling_loads(vyre_strbuf *out, uint32_t insts) {
     vyre_strbuf_printf(out, "%s {\n    var s = x[gid];\n", scaling_head);
-    for (uint32_t i = 0; i < insts / 4; i++) {
+    for (uint32_t i = 0; i < insts / 5; i++) {
         vyre_strbuf_printf(out, "    s += x[gid * %u + %u];\n", 2 * i + 3, i);
     }
     vyre_strbuf_puts(out, "    y[gid] = s;\n}\n");
@@ -27,7 +28,7 @@ static inline void scaling_loads(vyre_strbuf *out, uint32_t insts) {
 
 static inline void scaling_chain(vyre_strbuf *out, uint32_t insts) {
     vyre_strbuf_printf(out, "%s {\n    var s = x[gid];\n", scaling_head);
-    for (uint32_t i = 0; i < insts / 3; i++) {
+    for (uint32_t i = 0; i < insts / 4; i++) {
         vyre_strbuf_printf(out, "    s = (s ^ %u) * %u + (s >> 3);\n", i, 2 * i + 1);
     }
     vyre_strbuf_puts(out, "    y[gid] = s;\n}\n");
@@ -36,7 +37,7 @@ static inline void scaling_chain(vyre_strbuf *out, uint32_t insts) {
 /* Loops that stay, each with a load. */
 static inline void scaling_loops(vyre_strbuf *out, uint32_t insts) {
     vyre_strbuf_printf(out, "%s {\n    var s = x[gid];\n    var t = s;\n", scaling_head);
-    for (uint32_t i = 0; i < insts / 10; i++) {
+    for (uint32_t i = 0; i < insts / 18; i++) {
         vyre_strbuf_printf(
             out, "    for i in 0..x[%u] { s = s * 3 + x[s ^ i]; if s > t { t ^= s; } }\n", i);
     }
@@ -46,7 +47,7 @@ static inline void scaling_loops(vyre_strbuf *out, uint32_t insts) {
 /* Loops of 16 that may become straight code. */
 static inline void scaling_unrolled(vyre_strbuf *out, uint32_t insts) {
     vyre_strbuf_printf(out, "%s {\n    var s = x[gid];\n", scaling_head);
-    for (uint32_t i = 0; i < insts / 8; i++) {
+    for (uint32_t i = 0; i < insts / 9; i++) {
         vyre_strbuf_printf(out, "    for i in 0..16 { s = s * %u + x[s ^ i]; }\n", i + 3);
     }
     vyre_strbuf_puts(out, "    y[gid] = s;\n}\n");
@@ -55,7 +56,7 @@ static inline void scaling_unrolled(vyre_strbuf *out, uint32_t insts) {
 static inline void scaling_ifs(vyre_strbuf *out, uint32_t insts) {
     enum { DEPTH = 100 };
     vyre_strbuf_printf(out, "%s {\n    var s = x[gid];\n", scaling_head);
-    for (uint32_t i = 0; i < insts / (6 * DEPTH) + 1; i++) {
+    for (uint32_t i = 0; i < insts / (7 * DEPTH) + 1; i++) {
         for (uint32_t depth = 0; depth < DEPTH; depth++) {
             vyre_strbuf_printf(out, "if s > %u { s = s * 5 + 1; ", depth * 1000 + i);
         }
@@ -69,7 +70,8 @@ static inline void scaling_ifs(vyre_strbuf *out, uint32_t insts) {
 /* Private arrays, half of which can be values. */
 static inline void scaling_private(vyre_strbuf *out, uint32_t insts) {
     vyre_strbuf_printf(out, "%s {\n    var s = x[gid];\n", scaling_head);
-    for (uint32_t i = 0; i < insts / 40; i++) {
+    uint32_t arrays = insts / 16 < 4000 ? insts / 16 : 4000; /* a program has no more */
+    for (uint32_t i = 0; i < arrays; i++) {
         vyre_strbuf_printf(out,
                            "    { var a: u32[4]; for i in 0..4 { a[i] = s + i; }\n"
                            "      if s > %u { a[1] = s; } s += a[0] ^ a[3] + a[%s]; }\n",
@@ -95,7 +97,7 @@ static inline void scaling_buffers(vyre_strbuf *out, uint32_t insts) {
         vyre_strbuf_printf(out, ", b%u: inout buffer<u32>", i);
     }
     vyre_strbuf_puts(out, ") over y {\n");
-    for (uint32_t i = 0; i < insts / 3; i++) {
+    for (uint32_t i = 0; i < insts / 5; i++) {
         vyre_strbuf_printf(out, "    b%u[gid] = b%u[gid] + %u;\n", i % BUFFERS,
                            (7 * i + 1) % BUFFERS, i);
     }
@@ -109,7 +111,7 @@ static inline void scaling_carried(vyre_strbuf *out, uint32_t insts) {
     for (uint32_t k = 0; k < VALUES; k++) {
         vyre_strbuf_printf(out, "    var v%u = x[gid + %u];\n", k, k);
     }
-    for (uint32_t i = 0; i < insts / (4 * VALUES) + 1; i++) {
+    for (uint32_t i = 0; i < insts / (3 * VALUES) + 1; i++) {
         vyre_strbuf_printf(out, "    for i in 0..x[%u] {\n", i);
         for (uint32_t k = 0; k < VALUES; k++) {
             vyre_strbuf_printf(out, "        v%u += v%u;\n", k, (k + i + 1) % VALUES);
@@ -134,7 +136,7 @@ static inline void scaling_subgroups(vyre_strbuf *out, uint32_t insts) {
 static inline void scaling_barriers(vyre_strbuf *out, uint32_t insts) {
     vyre_strbuf_printf(out, "%s workgroup 64 {\n    shared a: u32[64];\n    var s = x[gid];\n",
                        scaling_head);
-    for (uint32_t i = 0; i < insts / 7; i++) {
+    for (uint32_t i = 0; i < insts / 9; i++) {
         vyre_strbuf_printf(out, "    a[lid] = s; barrier; s += a[(lid + %u) %% 64]; barrier;\n",
                            i + 1);
     }
@@ -143,7 +145,7 @@ static inline void scaling_barriers(vyre_strbuf *out, uint32_t insts) {
 
 static inline void scaling_atomics(vyre_strbuf *out, uint32_t insts) {
     vyre_strbuf_printf(out, "%s {\n    let v = x[gid];\n", scaling_head);
-    for (uint32_t i = 0; i < insts / 3; i++) {
+    for (uint32_t i = 0; i < insts / 2; i++) {
         vyre_strbuf_printf(out, "    atomic_add(y[v ^ %u], v);\n", i);
     }
     vyre_strbuf_puts(out, "}\n");
@@ -152,7 +154,7 @@ static inline void scaling_atomics(vyre_strbuf *out, uint32_t insts) {
 static inline void scaling_functions(vyre_strbuf *out, uint32_t insts) {
     vyre_strbuf_puts(out, "program large(x: buffer<f32>, y: inout buffer<f32>) over y {\n"
                           "    var s = x[gid];\n");
-    for (uint32_t i = 0; i < insts / 80; i++) {
+    for (uint32_t i = 0; i < insts / 91; i++) {
         vyre_strbuf_printf(out, "    s = sin(s + %u.0);\n", i);
     }
     vyre_strbuf_puts(out, "    y[gid] = s;\n}\n");

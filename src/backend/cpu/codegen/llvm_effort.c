@@ -6,17 +6,18 @@
 
 /* What a module asks of LLVM, as far as its text tells. */
 typedef struct module_size {
-    uint64_t work;   /* bytes of all functions, of long blocks three times */
-    uint64_t blocks; /* of a kernel with all that it inlines; the most of any */
-    uint64_t joins;  /* the same of its blocks times its variables */
-    uint64_t block;  /* bytes of the longest block */
+    uint64_t work;      /* bytes of all functions, of long blocks three times */
+    uint64_t blocks;    /* of a kernel with all that it inlines; the most of any */
+    uint64_t joins;     /* the same of its blocks times its variables */
+    uint64_t block;     /* bytes of the longest block */
+    uint64_t variables; /* of a kernel, like its blocks */
 } module_size;
 
 /* The most that an effort is made for. A million of work takes up to 1.3 s at full effort and 0.4 s
- * at less, eight million joins take a second, and a block of this length four. */
+ * at less. Eight million joins take a second, such a block four, so many variables two. */
 enum { LONG_BLOCK = 65536 };
-static const module_size most_full = {6000000, 4096, 8000000, 1250000};
-static const module_size most_less = {12000000, 16384, 8000000, 1250000};
+static const module_size most_full = {6000000, 4096, 8000000, 1250000, 2048};
+static const module_size most_less = {12000000, 16384, 8000000, 1250000, UINT64_MAX};
 
 /* The kernel at hand, with the functions in front of it, which it inlines. */
 typedef struct kernel_size {
@@ -52,6 +53,7 @@ static void start_function(kernel_size *kernel, const char *line, size_t bytes) 
 static void end_function(kernel_size *kernel, module_size *size) {
     size->blocks = larger(size->blocks, kernel->blocks);
     size->joins = larger(size->joins, kernel->blocks * kernel->variables);
+    size->variables = larger(size->variables, kernel->variables);
     if (!kernel->is_inner) {
         *kernel = (kernel_size){0};
     }
@@ -82,7 +84,7 @@ static module_size measure(const char *line) {
 
 static bool fits(const module_size *size, const module_size *most) {
     return size->work <= most->work && size->blocks <= most->blocks && size->joins <= most->joins &&
-           size->block <= most->block;
+           size->block <= most->block && size->variables <= most->variables;
 }
 
 cpu_llvm_effort cpu_llvm_effort_of(const char *ir) {
