@@ -1,6 +1,5 @@
 #include "ir/eval.h"
 
-#include "base/number.h"
 #include "ir/eval_half.h"
 
 /* X(suffix, name in vyre_type, memory, smallest, largest, first above) */
@@ -25,29 +24,12 @@
         }                                                                                          \
     }
 
-static double f64_value(uint64_t bits) {
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 static uint64_t f64_bits(double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return value != value ? 0x7ff8000000000000u : bits;
+    return value != value ? 0x7ff8000000000000u : eval_f64_bits(value);
 }
 
 static uint32_t f32_bits(float value) {
     return value != value ? 0x7fc00000u : eval_f32_bits(value);
-}
-
-/* From f64 to the narrow formats in one rounding. */
-static uint16_t f16_from_f64(double value) {
-    return (uint16_t)vyre_float_convert(VYRE_FLOAT_F64, VYRE_FLOAT_F16, f64_bits(value));
-}
-
-static uint16_t bf16_from_f64(double value) {
-    return (uint16_t)vyre_float_convert(VYRE_FLOAT_F64, VYRE_FLOAT_BF16, f64_bits(value));
 }
 
 /* An integer as an f64 that rounds to a narrower format as the integer itself would: bits that do
@@ -77,7 +59,7 @@ static double sticky_signed(int64_t x) {
     LOOP(f16_##t, uint16_t, memory, CLAMP(f16_to_f32(x), memory, low, high, (float)above))         \
     LOOP(bf16_##t, uint16_t, memory, CLAMP(bf16_to_f32(x), memory, low, high, (float)above))       \
     LOOP(f32_##t, uint32_t, memory, CLAMP(eval_f32(x), memory, low, high, (float)above))           \
-    LOOP(f64_##t, uint64_t, memory, CLAMP(f64_value(x), memory, low, high, above))
+    LOOP(f64_##t, uint64_t, memory, CLAMP(eval_f64(x), memory, low, high, above))
 
 INTEGERS(WITH_FLOATS, )
 
@@ -103,9 +85,9 @@ LOOP(bf16_f64, uint16_t, uint64_t, f64_bits((double)bf16_to_f32(x)))
 LOOP(f32_f16, uint32_t, uint16_t, f16_from_f32(eval_f32(x)))
 LOOP(f32_bf16, uint32_t, uint16_t, bf16_from_f32(eval_f32(x)))
 LOOP(f32_f64, uint32_t, uint64_t, f64_bits((double)eval_f32(x)))
-LOOP(f64_f16, uint64_t, uint16_t, f16_from_f64(f64_value(x)))
-LOOP(f64_bf16, uint64_t, uint16_t, bf16_from_f64(f64_value(x)))
-LOOP(f64_f32, uint64_t, uint32_t, f32_bits((float)f64_value(x)))
+LOOP(f64_f16, uint64_t, uint16_t, f16_from_f64(eval_f64(x)))
+LOOP(f64_bf16, uint64_t, uint16_t, bf16_from_f64(eval_f64(x)))
+LOOP(f64_f32, uint64_t, uint32_t, f32_bits((float)eval_f64(x)))
 LOOP(f16_flag, uint16_t, uint8_t, (x & 0x7fff) != 0)
 LOOP(bf16_flag, uint16_t, uint8_t, (x & 0x7fff) != 0)
 LOOP(f32_flag, uint32_t, uint8_t, (x & 0x7fffffff) != 0)

@@ -1,9 +1,11 @@
-/* f16 and bf16 to and from f32. */
+/* f16 and bf16 to and from f32, and from f64. */
 #ifndef VYRE_IR_EVAL_HALF_H
 #define VYRE_IR_EVAL_HALF_H
 
 #include <stdint.h>
 #include <string.h>
+
+#include "base/number.h"
 
 static inline float eval_f32(uint32_t bits) {
     float value;
@@ -13,6 +15,18 @@ static inline float eval_f32(uint32_t bits) {
 
 static inline uint32_t eval_f32_bits(float value) {
     uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline double eval_f64(uint64_t bits) {
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline uint64_t eval_f64_bits(double value) {
+    uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
 }
@@ -45,6 +59,15 @@ static inline uint16_t f16_from_f32(float value) {
     uint32_t result = rest < 0x38800000u ? subnormal : normal - (112u << 10);
     result = rest >= 0x477ff000u ? 0x7c00u : result;
     return value != value ? 0x7e00u : (uint16_t)(sign | result);
+}
+
+/* In one rounding. */
+static inline uint16_t f16_from_f64(double value) {
+    return (uint16_t)vyre_float_convert(VYRE_FLOAT_F64, VYRE_FLOAT_F16, eval_f64_bits(value));
+}
+
+static inline uint16_t bf16_from_f64(double value) {
+    return (uint16_t)vyre_float_convert(VYRE_FLOAT_F64, VYRE_FLOAT_BF16, eval_f64_bits(value));
 }
 
 #endif
