@@ -17,8 +17,10 @@ static const struct {
     {VYRE_OP_AND, "Bits", NULL},
     {VYRE_OP_FMA, "Floats", NULL},
     {VYRE_OP_EQ, "Comparison, choice, conversion",
-     "`a > b` and `a >= b` are `b < a` and `b <= a`."},
-    {VYRE_OP_EXP, "Elementary functions", NULL},
+     "`a > b` and `a >= b` are `b < a` and `b <= a`. T(a) of an `a` that has type T is `a`: a NaN "
+     "keeps its bits."},
+    {VYRE_OP_EXP, "Elementary functions",
+     "On f16 and bf16 all of them are correctly rounded, also those of two arguments."},
     {VYRE_OP_LOAD, "Memory and barriers",
      "`x` is an array. A load past its end returns 0, and a store past its end does nothing. "
      "Atomics take an optional ordering and scope after their operands. All but `atomic_store` "

@@ -1,6 +1,5 @@
 #include "ir/eval.h"
 
-#include "base/number.h"
 #include "ir/eval_half.h"
 
 /* X(suffix, name in vyre_type, memory, smallest, largest, first above) */
@@ -24,15 +23,6 @@
             r[i] = (to_memory)(expression);                                                        \
         }                                                                                          \
     }
-
-/* From f64 to the narrow formats in one rounding. */
-static uint16_t f16_from_f64(double value) {
-    return (uint16_t)vyre_float_convert(VYRE_FLOAT_F64, VYRE_FLOAT_F16, f64_from_f64(value));
-}
-
-static uint16_t bf16_from_f64(double value) {
-    return (uint16_t)vyre_float_convert(VYRE_FLOAT_F64, VYRE_FLOAT_BF16, f64_from_f64(value));
-}
 
 /* An integer as an f64 that rounds to a narrower format as the integer itself would: bits that do
  * not fit are folded into the lowest one kept. */

@@ -6,8 +6,8 @@
 
 #include "ir/eval_half.h"
 
-/* Wide formats compute in themselves, narrow ones in f32. X(suffix, name in vyre_type, bits in
- * memory, C type to compute in, to memory, from memory, sign bit) */
+/* Wide formats compute in themselves, narrow ones in f32, but for fma. X(suffix, name in vyre_type,
+ * bits in memory, C type to compute in, to memory, from memory, sign bit) */
 #define FLOAT_TYPES(X)                                                                             \
     X(f16, F16, uint16_t, float, f16_from_f32, f16_to_f32, 0x8000u)                                \
     X(bf16, BF16, uint16_t, float, bf16_from_f32, bf16_to_f32, 0x8000u)                            \
@@ -17,6 +17,37 @@
 /* The C library's functions by type. All are exact or correctly rounded by the C standard's Annex
  * F. */
 #define FN(type, name, ...) _Generic((type)0, float : name##f, double : name)(__VA_ARGS__)
+
+/* x y + z for f16 and bf16. The product is exact in f64. The sum is rounded to odd: where it is not
+ * exact and its last bit is even, it moves to the neighbour on the other side of the exact sum. So
+ * rounding it to the narrow format gives what rounding the exact sum once would have. */
+static double fma_odd(double x, double y, double z) {
+    double product = x * y, sum = product + z;
+    double part = sum - product, error = (product - (sum - part)) + (z - part);
+    uint64_t bits = f64_from_f64(sum);
+    if (!(error < 0 || error > 0) || (bits & 1)) {
+        return sum; /* an infinite sum has no error, or a NaN */
+    }
+    return f64_to_f64((error > 0) == (sum > 0) ? bits + 1 : bits - 1);
+}
+
+static uint16_t fma_f16_value(uint16_t x, uint16_t y, uint16_t z) {
+    return f16_from_f64(
+        fma_odd((double)f16_to_f32(x), (double)f16_to_f32(y), (double)f16_to_f32(z)));
+}
+
+static uint16_t fma_bf16_value(uint16_t x, uint16_t y, uint16_t z) {
+    return bf16_from_f64(
+        fma_odd((double)bf16_to_f32(x), (double)bf16_to_f32(y), (double)bf16_to_f32(z)));
+}
+
+static uint32_t fma_f32_value(uint32_t x, uint32_t y, uint32_t z) {
+    return f32_from_f32(fmaf(eval_f32(x), eval_f32(y), eval_f32(z)));
+}
+
+static uint64_t fma_f64_value(uint64_t x, uint64_t y, uint64_t z) {
+    return f64_from_f64(fma(f64_to_f64(x), f64_to_f64(y), f64_to_f64(z)));
+}
 
 /* -0 comes before +0, and a NaN loses against a number. */
 #define MIN(x, y)                                                                                  \
@@ -102,7 +133,7 @@
         memory *r = to;                                                                            \
         const memory *xs = a, *ys = b, *zs = c;                                                    \
         for (size_t i = 0; i < count; i++) {                                                       \
-            r[i] = from(FN(type, fma, to_type(xs[i]), to_type(ys[i]), to_type(zs[i])));            \
+            r[i] = fma_##t##_value(xs[i], ys[i], zs[i]);                                           \
         }                                                                                          \
     }
 

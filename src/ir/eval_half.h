@@ -1,10 +1,12 @@
 /* Floats to and from their bits, where every NaN becomes the canonical one; f16 and bf16 by way of
- * f32. */
+ * f32, or from f64. */
 #ifndef VYRE_IR_EVAL_HALF_H
 #define VYRE_IR_EVAL_HALF_H
 
 #include <stdint.h>
 #include <string.h>
+
+#include "base/number.h"
 
 static inline float eval_f32(uint32_t bits) {
     float value;
@@ -62,6 +64,15 @@ static inline uint16_t f16_from_f32(float value) {
     uint32_t result = rest < 0x38800000u ? subnormal : normal - (112u << 10);
     result = rest >= 0x477ff000u ? 0x7c00u : result;
     return value != value ? 0x7e00u : (uint16_t)(sign | result);
+}
+
+/* In one rounding. */
+static inline uint16_t f16_from_f64(double value) {
+    return (uint16_t)vyre_float_convert(VYRE_FLOAT_F64, VYRE_FLOAT_F16, f64_from_f64(value));
+}
+
+static inline uint16_t bf16_from_f64(double value) {
+    return (uint16_t)vyre_float_convert(VYRE_FLOAT_F64, VYRE_FLOAT_BF16, f64_from_f64(value));
 }
 
 #endif

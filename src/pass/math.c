@@ -12,16 +12,24 @@
 /* The text of math.vyre, put into the library by the build. */
 extern const char vyre_math_text[];
 
+/* A function of math.vyre for f32 and for the types of 16 bits, each with a program around it. */
+static void put_programs(vyre_strbuf *text, const char *function, const char *arguments) {
+    static const char *const forms[] = {"f32", "half"};
+    for (size_t i = 0; i < 2; i++) {
+        vyre_strbuf_printf(text,
+                           "program of_%s_%s(x: f32, y: f32, r: out buffer<f32>[1]) over 1 { "
+                           "r[0] = %s_%s(%s); }\n",
+                           function, forms[i], function, forms[i], arguments);
+    }
+}
+
 /* math.vyre with a program around each function, so that its code can be had. Parsed on first use
  * and kept as long as the process; a failure for lack of memory is tried again. */
 static vyre_status parse_functions(vyre_module **out_module) {
     vyre_strbuf text = {0};
     vyre_strbuf_puts(&text, vyre_math_text);
 #define PROGRAM(name, number, function, shape, rule, effects, cost, doc)                           \
-    vyre_strbuf_printf(&text,                                                                      \
-                       "program of_%s(x: f32, y: f32, r: out buffer<f32>[1]) over 1 { "            \
-                       "r[0] = %s_f32(x%s); }\n",                                                  \
-                       function, function, VYRE_SHAPE_##shape == VYRE_SHAPE_V2 ? ", y" : "");
+    put_programs(&text, function, VYRE_SHAPE_##shape == VYRE_SHAPE_V2 ? "x, y" : "x");
     VYRE_OPS_ELEMENTARY(PROGRAM, PROGRAM)
 #undef PROGRAM
     vyre_status status = text.failed
@@ -52,7 +60,8 @@ static bool expand(vyre_rebuild *rebuild, uint32_t at) {
         return false;
     }
     char name[32];
-    snprintf(name, sizeof name, "of_%s", info->name);
+    bool is_half = vyre_type_bytes(vyre_inst_type(inst)) == 2;
+    snprintf(name, sizeof name, "of_%s_%s", info->name, is_half ? "half" : "f32");
     vyre_program *function = vyre_module_find(rebuild->user, name);
     uint32_t arguments[2] = {
         vyre_build_convert(rebuild->to, VYRE_TYPE_F32, vyre_rebuild_operand(rebuild, inst->a))};

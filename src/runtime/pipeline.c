@@ -238,6 +238,7 @@ vyre_status vyre_device_compile_whole(vyre_device *device, const vyre_program *p
                      .program = program,
                      .deadline_ns = deadline_ns,
                      .key = {
+                         .semantics = VYRE_SEMANTICS,
                          .backend = as_str(slots->id(backend)),
                          .backend_version = as_str(slots->version(backend)),
                          .device = as_str(profile.device),

@@ -7,6 +7,7 @@
  *     gpu_drills artifact     from a stored form, without the driver's compiler
  *     gpu_drills turns        `repeat while` of many turns, held against the reference
  *     gpu_drills arithmetic   what is written in another way than it is defined: the same bytes
+ *     gpu_drills halves       f16 and bf16: all inputs of functions, and fma with one rounding
  *
  * One line each, exit status 0 if it went well. */
 #define _GNU_SOURCE
@@ -25,6 +26,7 @@
 #include "base/clock.h"
 #include "loops.h"
 #include "runtime/device.h"
+#include "tests/unit/half_fma.h"
 
 #define TWICE                                                                                      \
     "program twice(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x { y[gid] = x[gid] * 2; }"
@@ -304,6 +306,89 @@ static void drill_arithmetic(void) {
     vyre_device_release(device);
 }
 
+/* The first output of a program; free the outputs. */
+static const uint16_t *run_halves(vyre_device *device, const char *text, const vyre_input *inputs,
+                                  size_t count, vyre_outputs *outputs) {
+    vyre_program *program = parse(text);
+    must(vyre_device_dispatch(device, program, inputs, count, NULL, outputs));
+    vyre_program_release(program);
+    return (const uint16_t *)(const void *)outputs->items[0].data;
+}
+
+/* On all inputs, as the reference gives them. */
+static void check_function(vyre_device *device, vyre_device *reference, const char *type,
+                           const char *function) {
+    static uint16_t x[0x10000];
+    for (uint32_t i = 0; i < 0x10000; i++) {
+        x[i] = (uint16_t)i;
+    }
+    char text[200];
+    snprintf(text, sizeof text,
+             "program p(x: buffer<%s>, y: out buffer<%s>[len(x)]) over x { y[gid] = %s(x[gid]); }",
+             type, type, function);
+    const vyre_input input = {x, sizeof x};
+    vyre_outputs here, there;
+    const uint16_t *found = run_halves(device, text, &input, 1, &here);
+    const uint16_t *right = run_halves(reference, text, &input, 1, &there);
+    for (uint32_t i = 0; i < 0x10000; i++) {
+        CHECK(found[i] == right[i], "%s of %s %04x: %04x instead of %04x", function, type, i,
+              found[i], right[i]);
+    }
+    vyre_outputs_free(&here);
+    vyre_outputs_free(&there);
+}
+
+/* Against whole numbers, where rounding twice goes wrong. */
+static void check_fma(vyre_device *device, const char *type, const half_format *format) {
+    enum { TRIPLES = 1 << 22 };
+    uint16_t *x[3], operands[3];
+    for (int k = 0; k < 3; k++) {
+        x[k] = malloc(TRIPLES * sizeof(uint16_t));
+        CHECK(x[k], "no memory");
+    }
+    uint64_t random = 11;
+    for (uint32_t i = 0; i < TRIPLES; i++) {
+        half_hard_case(format, i, &random, operands);
+        for (int k = 0; k < 3; k++) {
+            x[k][i] = operands[k];
+        }
+    }
+    char text[300];
+    snprintf(text, sizeof text,
+             "program p(a: buffer<%s>, b: buffer<%s>[len(a)], c: buffer<%s>[len(a)], "
+             "y: out buffer<%s>[len(a)]) over a { y[gid] = fma(a[gid], b[gid], c[gid]); }",
+             type, type, type, type);
+    const vyre_input inputs[] = {{x[0], 2 * TRIPLES}, {x[1], 2 * TRIPLES}, {x[2], 2 * TRIPLES}};
+    vyre_outputs outputs;
+    const uint16_t *found = run_halves(device, text, inputs, 3, &outputs);
+    for (uint32_t i = 0; i < TRIPLES; i++) {
+        uint16_t right = half_fma(format, x[0][i], x[1][i], x[2][i]);
+        CHECK(found[i] == right, "fma of %s %04x %04x %04x: %04x instead of %04x", type, x[0][i],
+              x[1][i], x[2][i], found[i], right);
+    }
+    vyre_outputs_free(&outputs);
+    for (int k = 0; k < 3; k++) {
+        free(x[k]);
+    }
+}
+
+static void drill_halves(void) {
+    static const char *const functions[] = {"exp",  "exp2", "log",  "log2", "sin",
+                                            "cos",  "tan",  "asin", "acos", "atan",
+                                            "sinh", "cosh", "tanh", "erf",  "cbrt"};
+    vyre_device *device = acquire(), *reference;
+    must(vyre_acquire("reference", &reference));
+    for (size_t k = 0; k < sizeof functions / sizeof *functions; k++) {
+        check_function(device, reference, "f16", functions[k]);
+        check_function(device, reference, "bf16", functions[k]);
+    }
+    check_fma(device, "f16", &half_f16);
+    check_fma(device, "bf16", &half_bf16);
+    printf("halves: 15 functions of all f16 and bf16, 2^23 sums of products\n");
+    vyre_device_release(reference);
+    vyre_device_release(device);
+}
+
 static void drill_memory(void) {
     vyre_device *device = acquire();
     vyre_profile profile;
@@ -380,10 +465,10 @@ int main(int count, char **arguments) {
     const struct {
         const char *name;
         void (*run)(void);
-    } drills[] = {{"timeout", drill_timeout},      {"trap", drill_trap},
-                  {"cancel", drill_cancel},        {"memory", drill_memory},
-                  {"artifact", drill_artifact},    {"turns", drill_turns},
-                  {"arithmetic", drill_arithmetic}};
+    } drills[] = {{"timeout", drill_timeout},       {"trap", drill_trap},
+                  {"cancel", drill_cancel},         {"memory", drill_memory},
+                  {"artifact", drill_artifact},     {"turns", drill_turns},
+                  {"arithmetic", drill_arithmetic}, {"halves", drill_halves}};
     setenv("VYRE_CACHE_LIMIT", "0", 1);
     if (getenv("GPU_DEVICE")) {
         device_name = getenv("GPU_DEVICE");
@@ -394,6 +479,7 @@ int main(int count, char **arguments) {
             return 0;
         }
     }
-    fprintf(stderr, "usage: gpu_drills timeout|trap|cancel|memory|artifact|turns|arithmetic\n");
+    fprintf(stderr,
+            "usage: gpu_drills timeout|trap|cancel|memory|artifact|turns|arithmetic|halves\n");
     return 2;
 }

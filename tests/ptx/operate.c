@@ -1,5 +1,6 @@
 /* Single instructions. What a device may make of it that a program must not depend on comes out as
  * something no program would want. */
+#include <fenv.h>
 #include <math.h>
 #include <string.h>
 
@@ -113,6 +114,17 @@ static float flushed(const ptx_instruction *i, float a) {
     return ptx_has(i, PTX_WORD_FTZ) && fabsf(a) < 0x1p-126f ? copysignf(0, a) : a;
 }
 
+/* Rounded as the instruction says; volatile, so that nothing is computed under another rounding. */
+static float fused(const ptx_instruction *i, float a, float b, float c) {
+    volatile float x = a, y = b, z = c, sum;
+    fesetround(ptx_has(i, PTX_WORD_RM)   ? FE_DOWNWARD
+               : ptx_has(i, PTX_WORD_RP) ? FE_UPWARD
+                                         : FE_TONEAREST);
+    sum = fmaf(x, y, z);
+    fesetround(FE_TONEAREST);
+    return sum;
+}
+
 /* What devices approximate is rounded here: code that must be exact there makes it so from either.
  */
 static uint64_t float_op(const ptx_instruction *i, const uint64_t *v) {
@@ -123,7 +135,7 @@ static uint64_t float_op(const ptx_instruction *i, const uint64_t *v) {
     case PTX_OP_SUB: return from_float(a - b);
     case PTX_OP_MUL: return from_float(flushed(i, a * b));
     case PTX_OP_DIV: return from_float(a / b);
-    case PTX_OP_FMA: return from_float(fmaf(a, b, c));
+    case PTX_OP_FMA: return from_float(fused(i, a, b, c));
     case PTX_OP_SQRT: return from_float(sqrtf(a));
     case PTX_OP_RCP: return from_float(flushed(i, 1 / a));
     case PTX_OP_NEG: return from_float(-a);

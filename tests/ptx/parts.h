@@ -102,6 +102,8 @@
     X(APPROX, "approx")                                                                            \
     X(FTZ, "ftz")                                                                                  \
     X(RZ, "rz")                                                                                    \
+    X(RM, "rm")                                                                                    \
+    X(RP, "rp")                                                                                    \
     X(RZI, "rzi")                                                                                  \
     X(RNI, "rni")                                                                                  \
     X(RMI, "rmi")                                                                                  \

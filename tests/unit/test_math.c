@@ -1,5 +1,5 @@
 /* A sample of what tools/prove-math proves in full: special values, all exponents, hard cases and a
- * million random inputs of each elementary function. */
+ * million random inputs of each elementary function; all inputs of f16 and bf16. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,16 +22,22 @@ static vyre_module *load(void) {
     return module;
 }
 
-static proof_result run(const vyre_module *module, const char *name, const executor *how,
-                        input_extent extent) {
+static proof_result run_format(const vyre_module *module, const char *name,
+                               const math_format *format, const executor *how,
+                               input_extent extent) {
     const math_function *function = math_function_find(name);
     proof_result result;
-    vyre_status status =
-        proof_run(function, how, proof_program(module, function), extent, 1, &result);
+    vyre_status status = proof_run(function, format, how, proof_program(module, function, format),
+                                   extent, 1, &result);
     if (status) {
         fail_msg("%s: %s", name, vyre_status_text(status));
     }
     return result;
+}
+
+static proof_result run(const vyre_module *module, const char *name, const executor *how,
+                        input_extent extent) {
+    return run_format(module, name, &math_formats[FORMAT_F32], how, extent);
 }
 
 static void check(const char *name, const proof_result *result) {
@@ -68,6 +74,34 @@ static void every_function_is_right_for_a_million_random_inputs(void **state) {
     vyre_module_free(module);
 }
 
+/* One operand: all 65,536, each asked of MPFR. Two: a million pairs. */
+static void every_function_is_right_for_16_bits(const executor *how) {
+    vyre_module *module = load();
+    for (size_t i = 0; i < math_function_count; i++) {
+        bool one = math_functions[i].operands == 1;
+        for (math_format_kind kind = FORMAT_F16; kind <= FORMAT_BF16; kind++) {
+            const char *name = math_functions[i].name;
+            proof_result result = run_format(module, name, &math_formats[kind], how,
+                                             one ? INPUTS_FULL : INPUTS_RANDOM);
+            check(name, &result);
+            assert_int_equal(result.inexact, 0);
+            assert_int_equal(result.inputs, one ? 0x10000 : 1000000);
+            assert_true(!one || result.uncertain == result.inputs);
+        }
+    }
+    vyre_module_free(module);
+}
+
+static void every_function_is_right_for_all_f16_and_bf16(void **state) {
+    (void)state;
+    every_function_is_right_for_16_bits(&evaluator_executor);
+}
+
+static void no_result_of_16_bits_depends_on_which_nan_an_operation_gives(void **state) {
+    (void)state;
+    every_function_is_right_for_16_bits(&noisy_executor);
+}
+
 static void no_result_depends_on_which_nan_an_operation_gives(void **state) {
     (void)state;
     vyre_module *module = load();
@@ -91,9 +125,10 @@ static void a_wrong_function_is_found_out(void **state) {
     (void)state;
     vyre_module *module = load();
     proof_result result;
-    vyre_status status =
-        proof_run(math_function_find("sinh"), &evaluator_executor,
-                  proof_program(module, math_function_find("tan")), INPUTS_SPECIAL, 1, &result);
+    const math_format *format = &math_formats[FORMAT_F32];
+    vyre_status status = proof_run(math_function_find("sinh"), format, &evaluator_executor,
+                                   proof_program(module, math_function_find("tan"), format),
+                                   INPUTS_SPECIAL, 1, &result);
     assert_null(status);
     assert_true(result.failures > 1000);
     assert_int_equal(result.shown_count, PROOF_SHOWN);
@@ -113,8 +148,8 @@ static void a_last_bit_is_found_out(void **state) {
     const math_function root = {
         .name = "sin", .operands = 1, .host1 = math_functions[0].host1, .exact1 = mpfr_sqrt};
     proof_result result;
-    assert_null(proof_run(&root, &evaluator_executor, vyre_module_program(module, 0),
-                          INPUTS_SPECIAL, 1, &result));
+    assert_null(proof_run(&root, &math_formats[FORMAT_F32], &evaluator_executor,
+                          vyre_module_program(module, 0), INPUTS_SPECIAL, 1, &result));
     assert_int_equal(result.worst_ulp, 1);
     assert_int_equal(result.failures, result.inexact);
     for (size_t i = 0; i < result.shown_count; i++) {
@@ -143,7 +178,7 @@ static void the_evaluator_refuses_what_it_does_not_know(void **state) {
 
 static uint32_t truth(const char *name, bool ask_mpfr, float x, float y) {
     oracle asked;
-    oracle_init(&asked, math_function_find(name), ask_mpfr);
+    oracle_init(&asked, math_function_find(name), &math_formats[FORMAT_F32], ask_mpfr);
     uint32_t result = oracle_truth(&asked, bits_of(x), bits_of(y));
     oracle_deinit(&asked);
     mpfr_free_cache();
@@ -208,7 +243,9 @@ int main(void) {
         cmocka_unit_test(the_oracle_knows_what_everybody_knows),
         cmocka_unit_test(every_function_is_right_for_special_values_exponents_and_hard_cases),
         cmocka_unit_test(every_function_is_right_for_a_million_random_inputs),
+        cmocka_unit_test(every_function_is_right_for_all_f16_and_bf16),
         cmocka_unit_test(no_result_depends_on_which_nan_an_operation_gives),
+        cmocka_unit_test(no_result_of_16_bits_depends_on_which_nan_an_operation_gives),
         cmocka_unit_test(functions_of_one_argument_may_not_be_off_at_all),
         cmocka_unit_test(a_wrong_function_is_found_out),
         cmocka_unit_test(a_last_bit_is_found_out),

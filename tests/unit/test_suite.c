@@ -135,10 +135,10 @@ static uint64_t same_bits(const eval_case *c, const uint64_t *x) {
 }
 
 static uint64_t by_halves(const eval_case *c, const uint64_t *x) {
-    return c->op == VYRE_OP_FMA ? 0 : exact_operation(c->op, c->types[0], x);
+    return exact_operation(c->op, c->types[0], x);
 }
 
-/* NULL: nobody here knows, but others do (test_eval_half, tools/prove-math). */
+/* NULL: nobody here knows, but others do (tools/prove-math). */
 static eval_oracle oracle_of(const eval_case *c) {
     vyre_type type = c->types[c->operands - 1];
     if (c->op == VYRE_OP_CONVERT || c->op == VYRE_OP_BITCAST) {
@@ -148,8 +148,7 @@ static eval_oracle oracle_of(const eval_case *c) {
         return integer_oracles[c->op];
     }
     bool is_half = vyre_type_bytes(type) == 2;
-    return is_half && c->op == VYRE_OP_FMA ? NULL
-                                           : number_oracle_of(c->op, is_half ? by_halves : by_host);
+    return number_oracle_of(c->op, is_half ? by_halves : by_host);
 }
 
 static const conform_trial_value *find_value(const conform_trial *trial, const char *name) {

@@ -143,6 +143,7 @@ typedef int64_t type_I64;
     X(CONVERT, F64, F32, (float)x)                                                                 \
     X(CONVERT, U64, F64, (double)x)                                                                \
     X(CONVERT, U32, U64, x)                                                                        \
+    X(CONVERT, BOOL, U32, x)                                                                       \
     X(CONVERT, U64, U32, (uint32_t)x)
 
 #define KERNEL(op, from, to, expression)                                                           \

@@ -7,7 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(name), as the operation, the C library and MPFR call it; NAME_f32 is in math.vyre. */
+/* X(name), as the operation, the C library and MPFR call it; NAME_f32 and NAME_half are in
+ * math.vyre.
+ */
 #define UNARY_FUNCTIONS(X)                                                                         \
     X(exp)                                                                                         \
     X(exp2)                                                                                        \
@@ -33,7 +35,7 @@
 typedef struct math_function {
     const char *name;
     uint32_t operands;    /* 1 or 2; the members of the other number are NULL */
-    uint32_t allowed_ulp; /* how far off the nearest f32 a result may be */
+    uint32_t allowed_ulp; /* how far off the nearest f32 a result may be; of 16 bits none is */
     double (*host1)(double x);
     double (*host2)(double x, double y);
     int (*exact1)(mpfr_ptr result, mpfr_srcptr x, mpfr_rnd_t rounding);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "hard.h"
-#include "oracle.h"
 
 /* Zeros, ones, halves, borders of ranges, of exactness and of reductions, infinities and NaNs; each
  * is taken with both signs. */
@@ -140,7 +139,11 @@ static void make_pair(const math_function *function, uint64_t number, uint32_t *
     }
 }
 
-uint64_t inputs_count(const math_function *function, input_extent extent) {
+uint64_t inputs_count(const math_function *function, const math_format *format,
+                      input_extent extent) {
+    if (format->operands && extent == INPUTS_FULL && function->operands == 1) {
+        return format->operands;
+    }
     switch (extent) {
     case INPUTS_SPECIAL:
         return function->operands == 1
@@ -152,10 +155,22 @@ uint64_t inputs_count(const math_function *function, input_extent extent) {
     }
 }
 
-void inputs_make(const math_function *function, input_extent extent, uint64_t first, size_t count,
-                 uint32_t *x, uint32_t *y) {
+/* Of a format of 16 bits: the halves of the number, or of a random one. */
+static void make_narrow(const math_format *format, input_extent extent, uint64_t number,
+                        uint32_t *x, uint32_t *y) {
+    uint64_t bits = extent == INPUTS_FULL ? number : scramble(number);
+    *x = bits_of(format_value(format, (uint16_t)bits));
+    *y = bits_of(format_value(format, (uint16_t)(bits >> 16)));
+}
+
+void inputs_make(const math_function *function, const math_format *format, input_extent extent,
+                 uint64_t first, size_t count, uint32_t *x, uint32_t *y) {
     for (size_t i = 0; i < count; i++) {
         uint64_t number = first + i;
+        if (format->operands) {
+            make_narrow(format, extent, number, &x[i], &y[i]);
+            continue;
+        }
         if (function->operands == 2) {
             if (extent == INPUTS_SPECIAL) {
                 make_special_pair(number, &x[i], &y[i]);

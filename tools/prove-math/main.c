@@ -11,9 +11,13 @@
 static const char usage[] =
     "prove-math [OPTIONS] [FUNCTION...]\n"
     "\n"
-    "Runs the expansions of elementary functions, all of them or the named ones, on every f32 and\n"
-    "compares with the correctly rounded result; functions of two arguments on 2^32 samples.\n"
+    "Runs the expansions of elementary functions, all of them or the named ones, on every f32, "
+    "f16\n"
+    "and bf16 and compares with the correctly rounded result. Functions of two arguments run on "
+    "all\n"
+    "pairs of f16 and of bf16, and on 2^32 samples of f32.\n"
     "\n"
+    "  --type TYPE     f32, f16 or bf16; all of them by default\n"
     "  --sample        special values, all exponents and a million random ones\n"
     "  --noise         let operations give NaNs of all kinds, which must not matter\n"
     "  --threads N     as many at once; all processors by default\n"
@@ -23,16 +27,18 @@ static const char usage[] =
     "Exit status: 0 if all is as it should be, 1 if a result is wrong, 2 for anything else.\n";
 
 typedef struct options {
+    const math_format *format; /* NULL: all */
     bool sample;
     const executor *how;
     unsigned threads;
     const char *path;
 } options;
 
-static void print_row(const math_function *function, const char *what, const proof_result *result) {
-    printf("%-6s %-8s %10llu inputs  %7llu asked of MPFR  %llu differences", function->name, what,
-           (unsigned long long)result->inputs, (unsigned long long)result->uncertain,
-           (unsigned long long)result->inexact);
+static void print_row(const math_function *function, const math_format *format, const char *what,
+                      const proof_result *result) {
+    printf("%-6s %-4s %-8s %10llu inputs  %7llu asked of MPFR  %llu differences", function->name,
+           format->name, what, (unsigned long long)result->inputs,
+           (unsigned long long)result->uncertain, (unsigned long long)result->inexact);
     if (result->worst_ulp == UINT64_MAX) {
         printf(", some no number or of the wrong sign");
     } else if (result->worst_ulp) {
@@ -51,28 +57,41 @@ static void print_row(const math_function *function, const char *what, const pro
 }
 
 /* The number of results that are wrong; -1 if it could not be tried. */
-static int64_t prove(const math_function *function, const vyre_program *program,
-                     const options *how) {
+static int64_t prove(const math_function *function, const math_format *format,
+                     const vyre_program *program, const options *how) {
     static const char *const names[] = {"special", "random", "full"};
     int64_t failures = 0;
     proof_size size = proof_program_size(program);
-    printf("%-6s %u operations", function->name, size.always);
+    printf("%-6s %-4s %u operations", function->name, format->name, size.always);
     printf(size.in_branches ? ", %u in branches\n" : "\n", size.in_branches);
     for (input_extent extent = INPUTS_SPECIAL; extent <= INPUTS_FULL; extent++) {
-        if (extent == (how->sample ? INPUTS_FULL : INPUTS_RANDOM)) {
+        bool is_narrow = format->operands > 0;
+        if (extent == (how->sample ? INPUTS_FULL : INPUTS_RANDOM) ||
+            (is_narrow && extent == INPUTS_SPECIAL)) {
             continue;
         }
         proof_result result;
-        vyre_status status = proof_run(function, how->how, program, extent, how->threads, &result);
+        vyre_status status =
+            proof_run(function, format, how->how, program, extent, how->threads, &result);
         if (status) {
             fprintf(stderr, "prove-math: %s: %s\n", function->name, vyre_status_text(status));
             vyre_status_free(status);
             return -1;
         }
-        print_row(function, names[extent], &result);
+        print_row(function, format, names[extent], &result);
         failures += (int64_t)result.failures;
     }
     return failures;
+}
+
+/* NULL if there is none of that name. */
+static const math_format *find_format(const char *name) {
+    for (size_t i = 0; i < FORMAT_COUNT; i++) {
+        if (!strcmp(math_formats[i].name, name)) {
+            return &math_formats[i];
+        }
+    }
+    return NULL;
 }
 
 static int read_options(int count, char **words, options *out) {
@@ -84,6 +103,8 @@ static int read_options(int count, char **words, options *out) {
     for (; at < count && !strncmp(words[at], "--", 2); at++) {
         if (!strcmp(words[at], "--sample")) {
             out->sample = true;
+        } else if (!strcmp(words[at], "--type") && at + 1 < count && find_format(words[at + 1])) {
+            out->format = find_format(words[++at]);
         } else if (!strcmp(words[at], "--noise")) {
             out->how = &noisy_executor;
         } else if (!strcmp(words[at], "--threads") && at + 1 < count) {
@@ -122,14 +143,16 @@ int main(int count, char **words) {
         return 2;
     }
     int64_t wrong = 0;
-    for (size_t k = 0; k < math_function_count && wrong >= 0; k++) {
-        const math_function *function = &math_functions[k];
+    for (size_t k = 0; k < FORMAT_COUNT * math_function_count && wrong >= 0; k++) {
+        const math_function *function = &math_functions[k % math_function_count];
+        const math_format *format = &math_formats[k / math_function_count];
         bool wanted = first == count;
         for (int i = first; i < count; i++) {
             wanted |= math_function_find(words[i]) == function;
         }
-        if (wanted) {
-            int64_t failures = prove(function, proof_program(module, function), &how);
+        if (wanted && (!how.format || how.format == format)) {
+            const vyre_program *program = proof_program(module, function, format);
+            int64_t failures = prove(function, format, program, &how);
             wrong = failures < 0 ? -1 : wrong + failures;
         }
     }

@@ -1,31 +1,17 @@
 #include "oracle.h"
 
 #include <math.h>
-#include <string.h>
 
 #define MARGIN 0x1p-40
-#define CANONICAL_NAN 0x7fc00000u
 
-float float_of(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof(value));
-    return value;
-}
-
-uint32_t bits_of(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
-
-void oracle_init(oracle *self, const math_function *function, bool doubt_all) {
-    *self = (oracle){.function = function, .doubt_all = doubt_all};
+void oracle_init(oracle *self, const math_function *function, const math_format *format,
+                 bool doubt_all) {
+    *self = (oracle){.function = function, .format = format, .doubt_all = doubt_all};
     mpfr_init2(self->x, 24);
     mpfr_init2(self->y, 24);
-    mpfr_init2(self->result, 24);
-    mpfr_set_emin(
-        -148); /* numbers are 0.1... * 2^e: f32 has e from -148, with subnormals, to 128 */
-    mpfr_set_emax(128);
+    mpfr_init2(self->result, format->bits);
+    mpfr_set_emin(format->least);
+    mpfr_set_emax(format->most);
 }
 
 void oracle_deinit(oracle *self) {
@@ -36,7 +22,7 @@ void oracle_deinit(oracle *self) {
 
 static uint32_t ask_mpfr(oracle *self, float x, float y) {
     self->uncertain++;
-    mpfr_set_flt(self->x, x, MPFR_RNDN);
+    mpfr_set_flt(self->x, x, MPFR_RNDN); /* exact, and in the range of the format */
     mpfr_set_flt(self->y, y, MPFR_RNDN);
     int direction = self->function->operands == 1
                         ? self->function->exact1(self->result, self->x, MPFR_RNDN)
@@ -56,7 +42,7 @@ uint32_t oracle_truth(oracle *self, uint32_t x_bits, uint32_t y_bits) {
     if (isnan(near)) {
         return CANONICAL_NAN;
     }
-    uint32_t low = bits_of((float)(near * (1 - MARGIN)));
-    uint32_t high = bits_of((float)(near * (1 + MARGIN)));
+    uint32_t low = bits_of(format_round(self->format, near * (1 - MARGIN)));
+    uint32_t high = bits_of(format_round(self->format, near * (1 + MARGIN)));
     return low == high ? low : ask_mpfr(self, x, y);
 }

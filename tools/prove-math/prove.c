@@ -9,7 +9,17 @@
 #include "base/strbuf.h"
 #include "oracle.h"
 
-enum { CHUNK = 1 << 14 };
+/* So few inputs are asked of MPFR, all of them. */
+enum { CHUNK = 1 << 14, ALL_OF_MPFR = 500000 };
+
+static void put_program(vyre_strbuf *text, const math_function *function, const char *form) {
+    bool two = function->operands == 2;
+    vyre_strbuf_printf(text,
+                       "program prove_%s_%s(x: buffer<u32>, %sresult: out buffer<u32>[len(x)])"
+                       " over x { result[gid] = bitcast<u32>(%s_%s(bitcast<f32>(x[gid])%s)); }\n",
+                       function->name, form, two ? "y: buffer<u32>, " : "", function->name, form,
+                       two ? ", bitcast<f32>(y[gid])" : "");
+}
 
 vyre_status proof_module(const char *path, vyre_module **out_module) {
     *out_module = NULL;
@@ -19,13 +29,8 @@ vyre_status proof_module(const char *path, vyre_module **out_module) {
         return vyre_status_annotate(status, "reading the expansions");
     }
     for (size_t i = 0; i < math_function_count; i++) {
-        const char *name = math_functions[i].name;
-        bool two = math_functions[i].operands == 2;
-        vyre_strbuf_printf(
-            &text,
-            "program prove_%s(x: buffer<u32>, %sresult: out buffer<u32>[len(x)])"
-            " over x { result[gid] = bitcast<u32>(%s_f32(bitcast<f32>(x[gid])%s)); }\n",
-            name, two ? "y: buffer<u32>, " : "", name, two ? ", bitcast<f32>(y[gid])" : "");
+        put_program(&text, &math_functions[i], math_formats[FORMAT_F32].form);
+        put_program(&text, &math_functions[i], math_formats[FORMAT_F16].form);
     }
     status = text.failed
                  ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, NULL, "no memory for %s", path)
@@ -34,9 +39,10 @@ vyre_status proof_module(const char *path, vyre_module **out_module) {
     return status;
 }
 
-const vyre_program *proof_program(const vyre_module *module, const math_function *function) {
+const vyre_program *proof_program(const vyre_module *module, const math_function *function,
+                                  const math_format *format) {
     char name[32];
-    snprintf(name, sizeof(name), "prove_%s", function->name);
+    snprintf(name, sizeof(name), "prove_%s_%s", function->name, format->form);
     return vyre_module_find(module, name);
 }
 
@@ -62,22 +68,18 @@ proof_size proof_program_size(const vyre_program *program) {
     return size;
 }
 
-/* Numbers in order: neighbours differ by 1, both zeros are 0. */
-static int64_t position(uint32_t bits) {
-    int64_t magnitude = bits & 0x7fffffff;
-    return bits >> 31 ? -magnitude : magnitude;
-}
-
-static uint64_t distance(uint32_t found, uint32_t truth) {
+static uint64_t distance(const math_format *format, uint32_t found, uint32_t truth) {
     if ((found & 0x7fffffff) > 0x7f800000 || (truth & 0x7fffffff) > 0x7f800000) {
         return UINT64_MAX;
     }
-    uint64_t steps = (uint64_t)llabs(position(found) - position(truth));
+    uint64_t steps =
+        (uint64_t)llabs(format_position(format, found) - format_position(format, truth));
     return steps ? steps : UINT64_MAX; /* a zero of the wrong sign is no rounding error */
 }
 
 typedef struct proof {
     const math_function *function;
+    const math_format *format;
     const executor *how;
     const vyre_program *program;
     input_extent extent;
@@ -97,14 +99,22 @@ static bool take_chunk(proof *shared, uint64_t *out_first, size_t *out_count) {
     return *out_count > 0;
 }
 
-static void note(proof_result *result, const math_function *function, proof_difference found) {
-    uint64_t ulp = distance(found.found, found.truth);
+static void note(proof_result *result, const proof *shared, proof_difference found) {
+    uint64_t ulp = distance(shared->format, found.found, found.truth);
     result->inexact++;
-    result->failures += ulp > function->allowed_ulp;
+    result->failures += ulp > (shared->format->operands ? 0 : shared->function->allowed_ulp);
     result->worst_ulp = ulp > result->worst_ulp ? ulp : result->worst_ulp;
     if (result->shown_count < PROOF_SHOWN) {
         result->shown[result->shown_count++] = found;
     }
+}
+
+/* The last step for f16 and bf16 is a conversion, which gives the canonical NaN. */
+static uint32_t rounded(const math_format *format, uint32_t bits) {
+    float value = float_of(bits);
+    return !format->operands ? bits
+           : value != value  ? CANONICAL_NAN
+                             : bits_of(format_round(format, (double)value));
 }
 
 static void *work(void *argument) {
@@ -116,18 +126,19 @@ static void *work(void *argument) {
                                 : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, NULL,
                                                    "no memory for %d inputs", CHUNK);
     oracle truth;
-    oracle_init(&truth, shared->function, shared->extent == INPUTS_SPECIAL);
+    oracle_init(&truth, shared->function, shared->format, shared->result.inputs <= ALL_OF_MPFR);
     uint64_t first;
     size_t count;
     while (!status && take_chunk(shared, &first, &count)) {
         uint32_t *x = memory, *y = x + CHUNK, *found = y + CHUNK;
         const uint32_t *inputs[2] = {x, y};
-        inputs_make(shared->function, shared->extent, first, count, x, y);
+        inputs_make(shared->function, shared->format, shared->extent, first, count, x, y);
         shared->how->run(state, count, inputs, found);
         for (size_t i = 0; i < count; i++) {
             uint32_t right = oracle_truth(&truth, x[i], y[i]);
-            if (found[i] != right) {
-                note(&own, shared->function, (proof_difference){x[i], y[i], found[i], right});
+            uint32_t result = rounded(shared->format, found[i]);
+            if (result != right) {
+                note(&own, shared, (proof_difference){x[i], y[i], result, right});
             }
         }
     }
@@ -161,13 +172,14 @@ static double seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-vyre_status proof_run(const math_function *function, const executor *how,
+vyre_status proof_run(const math_function *function, const math_format *format, const executor *how,
                       const vyre_program *program, input_extent extent, unsigned threads,
                       proof_result *out_result) {
     enum { MOST = 64 };
     pthread_t ids[MOST];
-    proof shared = {.function = function, .how = how, .program = program, .extent = extent};
-    shared.result.inputs = inputs_count(function, extent);
+    proof shared = {
+        .function = function, .format = format, .how = how, .program = program, .extent = extent};
+    shared.result.inputs = inputs_count(function, format, extent);
     pthread_mutex_init(&shared.lock, NULL);
     double start = seconds();
     unsigned started = 0;

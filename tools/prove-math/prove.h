@@ -15,9 +15,10 @@ typedef struct executor {
     void (*free)(void *state); /* NULL is allowed */
 } executor;
 
-/* Reads the expansions from `path` and makes a program of each function. */
+/* Reads the expansions from `path` and makes a program of each function and form. */
 VYRE_MUST_USE vyre_status proof_module(const char *path, vyre_module **out_module);
-const vyre_program *proof_program(const vyre_module *module, const math_function *function);
+const vyre_program *proof_program(const vyre_module *module, const math_function *function,
+                                  const math_format *format);
 
 /* Instructions of a program that compute: always, and in branches. */
 typedef struct proof_size {
@@ -33,7 +34,7 @@ typedef struct proof_difference {
 
 typedef struct proof_result {
     uint64_t inputs, uncertain;
-    uint64_t inexact;   /* not the nearest f32 */
+    uint64_t inexact;   /* not the nearest value */
     uint64_t failures;  /* farther off than the function may be */
     uint64_t worst_ulp; /* UINT64_MAX: NaN against a number */
     size_t shown_count; /* the first few of the inexact ones */
@@ -41,8 +42,9 @@ typedef struct proof_result {
     double seconds;
 } proof_result;
 
-VYRE_MUST_USE vyre_status proof_run(const math_function *function, const executor *how,
-                                    const vyre_program *program, input_extent extent,
-                                    unsigned threads, proof_result *out_result);
+VYRE_MUST_USE vyre_status proof_run(const math_function *function, const math_format *format,
+                                    const executor *how, const vyre_program *program,
+                                    input_extent extent, unsigned threads,
+                                    proof_result *out_result);
 
 #endif

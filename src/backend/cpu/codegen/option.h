@@ -30,7 +30,7 @@ enum { CPU_LANES_SCALARS = 1000 };
       "the number of threads of the cpu backend; 0: one per available CPU")                        \
     X(CPU_LANES, CHOICE, CPU_LANE_COUNTS, "auto",                                                  \
       "the 32-bit lanes of the cpu backend's vectors; 1xN: N scalars; auto: the best for each "    \
-      "program")                                                                                   \
+      "program; a phase with subgroup operations ignores it")                                      \
     X(CPU_FEATURES, CHOICE, CPU_FEATURE_LEVELS, "auto",                                            \
       "the instructions the cpu backend may use, as a level of x86-64; auto: all the CPU has")     \
     X(LLVM, PATHS, "a library", "",                                                                \

@@ -102,7 +102,7 @@ static uint32_t wide_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint
     return cpu_put_unknown(s, op);
 }
 
-/* f16 and bf16, by f32. */
+/* f16 and bf16, by f32; fma by narrow_fma. */
 static uint32_t widened_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint32_t b,
                            uint32_t c) {
     uint8_t shape = vyre_lookup_op(op)->shape;
@@ -110,6 +110,58 @@ static uint32_t widened_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, u
     b = shape == VYRE_SHAPE_V2 || shape == VYRE_SHAPE_V3 ? cpu_widen(s, type, b) : 0;
     c = shape == VYRE_SHAPE_V3 ? cpu_widen(s, type, c) : 0;
     return wide_op(s, op, VYRE_TYPE_F32, a, b, c);
+}
+
+/* What a b + c is above `sum`, the f32 nearest to it, or an f64 of the same sign where it decides
+ * between two bf16. */
+
+/* f16: the product is exact in f32, and so is what the sum leaves over (Knuth). */
+static uint32_t error_f16(cpu_site s, uint32_t a, uint32_t b, uint32_t c, uint32_t sum) {
+    const vyre_type f32 = VYRE_TYPE_F32;
+    uint32_t product = cpu_put_two(s, "fmul", f32, a, b);
+    uint32_t part = cpu_put_two(s, "fsub", f32, sum, product);
+    uint32_t rest = cpu_put_two(s, "fsub", f32, sum, part);
+    uint32_t left = cpu_put_two(s, "fsub", f32, product, rest);
+    return cpu_put_two(s, "fadd", f32, left, cpu_put_two(s, "fsub", f32, c, part));
+}
+
+/* bf16: the product may leave the range of f32. Where `sum` lies in the middle of two bf16, its
+ * difference with the product is exact in f64: the smaller of a b and c is then at least 2^-10 of
+ * the other, or c is small and both have few digits. Elsewhere a wrong sign does no harm. */
+static uint32_t error_bf16(cpu_site s, uint32_t a, uint32_t b, uint32_t c, uint32_t sum) {
+    const vyre_type f32 = VYRE_TYPE_F32, f64 = VYRE_TYPE_F64;
+    uint32_t minus_sum = cpu_put_cast(s, "fpext", f32, f64, sign_op(s, VYRE_OP_NEG, f32, sum, 0));
+    a = cpu_put_cast(s, "fpext", f32, f64, a);
+    b = cpu_put_cast(s, "fpext", f32, f64, b);
+    uint32_t left = cpu_put_call(s, "fma", f64, 3, a, b, minus_sum);
+    return cpu_put_two(s, "fadd", f64, left, cpu_put_cast(s, "fpext", f32, f64, c));
+}
+
+/* One rounding: the f32 sum is rounded to odd. Where it is not exact and its last bit is even, it
+ * moves to the neighbour on the other side of the exact sum, so that narrowing it gives what
+ * rounding the exact sum would have. */
+static uint32_t narrow_fma(cpu_site s, vyre_type type, uint32_t a, uint32_t b, uint32_t c) {
+    const vyre_type u32 = VYRE_TYPE_U32, f32 = VYRE_TYPE_F32;
+    bool is_f16 = type == VYRE_TYPE_F16;
+    a = cpu_widen(s, type, a);
+    b = cpu_widen(s, type, b);
+    c = cpu_widen(s, type, c);
+    uint32_t sum = cpu_put_call(s, "fma", f32, 3, a, b, c);
+    uint32_t error = is_f16 ? error_f16(s, a, b, c, sum) : error_bf16(s, a, b, c, sum);
+    vyre_type error_type = is_f16 ? f32 : VYRE_TYPE_F64;
+    uint32_t bits = cpu_put_bits(s, f32, sum);
+    /* A NaN, as infinities give, is no error. */
+    uint32_t above = cpu_put_with(s, "fcmp ogt", error_type, error, 0);
+    uint32_t below = cpu_put_with(s, "fcmp olt", error_type, error, 0);
+    uint32_t step = cpu_put_two(s, "sub", u32, cpu_put_cast(s, "zext", VYRE_TYPE_BOOL, u32, above),
+                                cpu_put_cast(s, "zext", VYRE_TYPE_BOOL, u32, below));
+    /* Away from zero or towards it, by the sign of the sum: x ^ -1 + 1 is -x. */
+    uint32_t sign = cpu_put_with(s, "ashr", u32, bits, 31);
+    step = cpu_put_two(s, "sub", u32, cpu_put_two(s, "xor", u32, step, sign), sign);
+    uint32_t even = cpu_put_with(s, "icmp eq", u32, cpu_put_with(s, "and", u32, bits, 1), 0);
+    step = cpu_put_select(s, u32, even, step, cpu_put_const(s, u32, 0));
+    bits = cpu_put_two(s, "add", u32, bits, step);
+    return cpu_narrow(s, type, cpu_put_from_bits(s, f32, bits));
 }
 
 static uint32_t narrow_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint32_t b,
@@ -120,7 +172,8 @@ static uint32_t narrow_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, ui
     case VYRE_ANY_OF(COMPARE): return widened_op(s, op, type, a, b, c);
     case VYRE_ONE_OF(FLOOR, CEIL, TRUNC, ROUND):
         return cpu_narrow_exact(s, type, widened_op(s, op, type, a, b, c));
-    case VYRE_ONE_OF(DIV, FMA, SQRT):
+    case VYRE_OP_FMA: return narrow_fma(s, type, a, b, c);
+    case VYRE_ONE_OF(DIV, SQRT):
     case VYRE_ONE_OF(ADD, SUB, MUL): return cpu_narrow(s, type, widened_op(s, op, type, a, b, c));
     case VYRE_OP_REM:
     case VYRE_ANY_OF(SURROUNDINGS, INTEGER, LOGIC, BITS, CHOICE, ELEMENTARY, ACCESS, BARRIER,

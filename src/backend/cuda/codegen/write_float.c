@@ -80,12 +80,24 @@ static cuda_reg wide_op(cuda_writer *w, vyre_op op, vyre_type type, cuda_reg a, 
     return cuda_unknown(w, op);
 }
 
+/* One rounding: a b + c in f32, rounded to odd, gives in f16 and bf16 what the exact sum would. Of
+ * the f32 below and above, one is odd where they differ. Below, an exact zero of two signs is -0;
+ * it is even, so that the one above counts. */
+static cuda_reg odd_fma(cuda_writer *w, cuda_reg a, cuda_reg b, cuda_reg c) {
+    cuda_reg below = cuda_to_bits(w, cuda_three(w, "fma.rm.f32", CUDA_F32, a, b, c));
+    cuda_reg above = cuda_to_bits(w, cuda_three(w, "fma.rp.f32", CUDA_F32, a, b, c));
+    cuda_reg last = cuda_two(w, "and.b32", CUDA_B32, below, cuda_u32(1));
+    cuda_reg is_odd = cuda_two(w, "setp.ne.u32", CUDA_PRED, last, cuda_u32(0));
+    return cuda_from_bits(w, VYRE_TYPE_F32, cuda_choose(w, is_odd, below, above));
+}
+
 static cuda_reg narrow_op(cuda_writer *w, vyre_op op, vyre_type type, cuda_reg a, cuda_reg b,
                           cuda_reg c) {
     a = cuda_half_widen(w, type, a);
     b = b.kind ? cuda_half_widen(w, type, b) : b;
     c = c.kind ? cuda_half_widen(w, type, c) : c;
-    cuda_reg wide = wide_op(w, op, VYRE_TYPE_F32, a, b, c);
+    cuda_reg wide =
+        op == VYRE_OP_FMA ? odd_fma(w, a, b, c) : wide_op(w, op, VYRE_TYPE_F32, a, b, c);
     return wide.kind == CUDA_PRED ? wide : cuda_half_narrow(w, type, wide);
 }
 
