@@ -1,4 +1,3 @@
-
 #include <vyre/run.h>
 
 #include "backend/reference/backend.h"

@@ -1,4 +1,3 @@
-
 #include "base/environment.h"
 #include "base/units.h"
 #include "cli/describe.h"

@@ -1,4 +1,3 @@
-
 #include "base/alloc.h"
 #include "ir/cases.h"
 #include "ir/lookup.h"

@@ -1,4 +1,3 @@
-
 #include "ir/builder.h"
 #include "text/lower.h"
 

@@ -1,4 +1,3 @@
-
 #include "text/parse.h"
 
 /* How strongly an operator binds; 0 for a token that is none. */
