@@ -93,7 +93,7 @@ static void backend_says_what_it_is(void **state) {
 
     vyre_backend made = {.host = vyre_host_services()};
     expect_fail(cpu_bundle.registrations[0].create(vyre_host_services(), 1, &made),
-                VYRE_STATUS_NOT_FOUND, "no number 1");
+                VYRE_STATUS_NOT_FOUND, "no device 1");
     setenv("VYRE_CPU_LANES", "5", 1);
     expect_fail(cpu_bundle.registrations[0].create(vyre_host_services(), 0, &made),
                 VYRE_STATUS_INVALID_ARGUMENT, "VYRE_CPU_LANES");

@@ -113,7 +113,7 @@ static void backend_says_what_it_is(void **state) {
     vyre_device_release(device);
     vyre_backend made = {.host = vyre_host_services()};
     expect_fail(cuda_bundle.registrations[0].create(vyre_host_services(), 2, &made),
-                VYRE_STATUS_NOT_FOUND, "there is no number 2");
+                VYRE_STATUS_NOT_FOUND, "there is no device 2");
 }
 
 static void runs_give_the_bytes_of_the_reference(void **state) {
