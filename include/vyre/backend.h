@@ -458,7 +458,7 @@ struct vyre_backend_slots {
      * multiple of it. Default: 0. */
     uint32_t (*subgroup_size)(const vyre_backend *backend);
     /* The largest buffer or scratch array. The host refuses runs with a larger one. 0 means not
-     * reported, not unlimited. Default: 0. */
+     * reported, not unlimited: the host then allows 128 MiB. Default: 0. */
     uint64_t (*max_storage_buffer_bytes)(const vyre_backend *backend);
 
     /* Fills in a zeroed profile; the host adds the values of the slots above. Default:

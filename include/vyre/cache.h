@@ -10,8 +10,9 @@
  * entries are dropped first. The files never exceed the limit, even if a process is killed, except
  * that replacing an entry briefly keeps both versions.
  *
- * A process with more rights than its user (setuid) has no cache. A cache error never fails a
- * dispatch: it is logged. Any thread may make these calls. */
+ * Only their user can read and write entries. vyre drops an entry unread if somebody else owns it
+ * or can write to it. A process with more rights than its user (setuid) has no cache. A cache error
+ * never fails a dispatch: it is logged. Any thread may make these calls. */
 #ifndef VYRE_CACHE_H
 #define VYRE_CACHE_H
 
@@ -26,7 +27,7 @@ typedef struct vyre_cache_disk_counts {
     uint64_t hits, misses;
     uint64_t stores;
     uint64_t evictions; /* entries dropped to stay within the limit */
-    uint64_t damaged;   /* damaged files found and dropped */
+    uint64_t damaged;   /* damaged or unsafe files, dropped */
 } vyre_cache_disk_counts;
 
 /* Returns the counts of this process since it started. They stay 0 without a cache. */
@@ -49,6 +50,8 @@ typedef struct vyre_cache_list {
     size_t entry_count;
     size_t other_count; /* files that are damaged, left over or of another version of vyre */
     vyre_cache_disk_counts counts; /* of all processes since the last clear */
+    size_t refused_count; /* other files that somebody else owns or can write to; never used */
+    const char *refusal;  /* why the first of them is refused; NULL if there is none */
 } vyre_cache_list;
 
 /* Reads every entry. The caller frees the list.

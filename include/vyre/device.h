@@ -8,7 +8,10 @@
  *
  * To run a program often, compile it (pipeline.h). Any thread may use a device at any time. The
  * host adds what a backend lacks: it splits phases and grid barriers into several runs and fills
- * missing slots with defaults. `config` may be NULL everywhere. */
+ * missing slots with defaults. `config` may be NULL everywhere.
+ *
+ * A device belongs to the process that opened it. In the child of a fork(), every call on it fails
+ * with VYRE_STATUS_INVALID_ARGUMENT; the child may acquire devices of its own. */
 #ifndef VYRE_DEVICE_H
 #define VYRE_DEVICE_H
 
@@ -127,7 +130,7 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_resident(
 
 /* Identifies enqueued work. Later work has a higher ticket; 0 means work that is already done. */
 typedef uint64_t vyre_ticket;
-/* Never blocks. */
+/* Never blocks. A ticket that the device never gave is done; waiting for it fails. */
 VYRE_API bool vyre_device_is_done(vyre_device *device, vyre_ticket ticket);
 /* Waits for the work and returns its error, if any. May be called more than once. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_wait(vyre_device *device, vyre_ticket ticket);

@@ -12,6 +12,7 @@
 #ifndef VYRE_EMIT_H
 #define VYRE_EMIT_H
 
+#include <vyre/dialect.h>
 #include <vyre/program.h>
 
 #ifdef __cplusplus
@@ -46,6 +47,12 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_emit(const vyre_emitter *emitter,
                                              const vyre_program *program,
                                              const vyre_emit_options *options, uint8_t **out_bytes,
                                              size_t *out_size);
+
+/* Emits an operation: the program that was registered for the emitter's target, else its own. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_emit_operation(const vyre_emitter *emitter,
+                                                       const vyre_operation *operation,
+                                                       const vyre_emit_options *options,
+                                                       uint8_t **out_bytes, size_t *out_size);
 
 #ifdef __cplusplus
 }

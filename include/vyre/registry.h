@@ -80,8 +80,8 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_registration_acquire(const vyre_registra
                                                              uint32_t device,
                                                              vyre_device **out_device);
 
-/* Returns how many devices a backend has. 0 means none or unknown; acquiring device 0 then says
- * why. */
+/* Returns how many devices a backend has, at most 256. 0 means none or unknown; acquiring device 0
+ * then says why. */
 VYRE_API uint32_t vyre_registration_device_count(const vyre_registration *registration);
 
 /* Preferred selection. */

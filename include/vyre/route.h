@@ -103,6 +103,9 @@ typedef struct vyre_route {
     size_t observation_count;
     const vyre_exclusion *excluded;
     size_t excluded_count;
+    /* The rest of the winner's identity; NULL where the file does not say. The router follows a
+     * route only on a device of that identity. */
+    const char *device, *driver;
 } vyre_route;
 
 /* A measurement by class. */
@@ -170,7 +173,7 @@ typedef struct vyre_certify_options {
  *
  * An error of a run fails the certification and leaves the routes unchanged, unless the candidate
  * ran out of its budget. Leave out devices whose vyre_device_compile refuses the program. The
- * `reference` device is a candidate like any other and may win.
+ * `reference` device is a candidate like any other and may win, but the router never chooses it.
  *
  * `options` and `out_route` may be NULL. `out_route` receives the stored route. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_routes_certify(vyre_routes *routes, const char *op,
@@ -206,8 +209,9 @@ VYRE_API void vyre_route_key(const vyre_program *program, char out_key[VYRE_ROUT
 
 /* Files. */
 
-/* Reads a file. A missing file gives empty routes; a damaged one is an error. Keys of newer
- * versions are kept and saved again. The caller frees the routes. */
+/* Reads a file. A missing file gives empty routes. A damaged file is an error, and so is a file
+ * that anyone except root and the user of the process owns or can write to, itself or its folder.
+ * Keys of newer versions are kept and saved again. The caller frees the routes. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_routes_load(const char *path, vyre_routes **out_routes);
 /* Merges the routes into the file and replaces it atomically. What was certified or measured here
  * wins; everything else stays as it is on disk, and the routes then hold the result.
@@ -215,8 +219,10 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_routes_load(const char *path, vyre_route
  * Creates missing folders. A lock on PATH.lock serializes processes; the call waits some seconds
  * for it. A damaged file is an error and is left as it is. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_routes_save(vyre_routes *routes, const char *path);
-/* Returns $XDG_CONFIG_HOME/vyre/pgo.toml; without XDG_CONFIG_HOME $HOME/.config/vyre/pgo.toml, and
- * without HOME ./.config/vyre/pgo.toml. The caller frees it with vyre_routes_path_free. */
+/* Returns $XDG_CONFIG_HOME/vyre/pgo.toml; without an absolute XDG_CONFIG_HOME,
+ * $HOME/.config/vyre/pgo.toml. Returns NULL if neither is an absolute path, and in a process with
+ * more rights than its user: there are no routes then. The caller frees it with
+ * vyre_routes_path_free. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_routes_default_path(char **out_path);
 VYRE_API void vyre_routes_path_free(char *path); /* NULL is allowed */
 

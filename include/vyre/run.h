@@ -40,9 +40,9 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_run_operation(const char *device, const 
                                                       const vyre_argument *arguments, size_t count,
                                                       const vyre_dispatch_config *config);
 
-/* Returns the program of an operation that suits a device best: that of a variant for its backend
- * or kind ("gpu", "cpu"), otherwise the operation's own. See vyre_operation_program (dialect.h) for
- * ownership and errors. */
+/* Returns the program of an operation that suits a device best: the lowering registered for its
+ * backend's target; otherwise that of a variant for its backend or kind ("gpu", "cpu"); otherwise
+ * the operation's own. See vyre_operation_program (dialect.h) for ownership and errors. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_operation_choose(const vyre_operation *operation,
                                                          const vyre_device *device,
                                                          const vyre_program **out_program);

@@ -10,6 +10,7 @@
  *     backend.h    write a backend               status.h      errors of calls
  *     dialect.h    operations by name            emit.h        compile ahead of time
  *     route.h      choose the fastest device     io.h          read and write ranges of files
+ *     library.h    bring your own operations
  *
  * A pointer argument must not be NULL unless its comment allows it, or its count is 0. The library
  * does not check this. */
@@ -28,6 +29,7 @@
 #include <vyre/emit.h>
 #include <vyre/intern.h>
 #include <vyre/io.h>
+#include <vyre/library.h>
 #include <vyre/limits.h>
 #include <vyre/log.h>
 #include <vyre/op.h>

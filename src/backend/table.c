@@ -2,6 +2,10 @@
  * one line of the list. */
 #include "backend/table.h"
 
+#include <string.h>
+
+#include <vyre/dialect.h>
+
 #include "backend/reference/backend.h"
 #include "registry/registry.h"
 
@@ -14,6 +18,17 @@
 #define BUNDLE(name) &name##_bundle,
 const vyre_builtin *const vyre_builtins[] = {BUILTINS(BUILTIN) NULL};
 static const vyre_bundle *const bundles[] = {BUILTINS(BUNDLE) NULL};
+
+const char *vyre_backend_target(const char *id) {
+    for (const vyre_builtin *const *built_in = vyre_builtins; *built_in; built_in++) {
+        if (!strcmp((*built_in)->bundle->registrations->id, id)) {
+            return (*built_in)->emitter
+                       ? (*built_in)->emitter->target
+                       : vyre_target_id((vyre_target){.kind = VYRE_TARGET_REFERENCE_BACKEND});
+        }
+    }
+    return id;
+}
 
 vyre_registry *vyre_registry_default(void) {
     return vyre_registry_process(bundles);

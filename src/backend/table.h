@@ -9,6 +9,14 @@
 /* In the order in which the registry visits them; ends with NULL. */
 extern const vyre_builtin *const vyre_builtins[];
 
+/* The id of the target that the backend of that id takes programs of: its emitter's, or its own id
+ * where it has none. */
+const char *vyre_backend_target(const char *id);
+
+/* The program that was registered for an operation and a target; NULL if none was. */
+const vyre_program *vyre_operation_registered(const struct vyre_operation *operation,
+                                              const char *target);
+
 /* The stages of all of them: X(name, documentation, function). */
 #define VYRE_BUILTIN_STAGES(X)                                                                     \
     CPU_STAGES(X)                                                                                  \

@@ -1,5 +1,5 @@
 /* Arena: memory for everything that lives as long as one parse, compile or program; one free at the
- * end. Owned by one thread at a time. */
+ * end. One of zeros is empty. Owned by one thread at a time. */
 #ifndef VYRE_BASE_ARENA_H
 #define VYRE_BASE_ARENA_H
 

@@ -1,21 +1,19 @@
-#define _XOPEN_SOURCE 700 /* realpath */
-
 #include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FIRST_READ = 65536, NAME_TRIES = 100 };
+#include "base/environment.h"
+#include "base/status.h"
 
-static vyre_status file_error(const char *doing, const char *path, int error) {
+enum { FIRST_READ = 65536, DEVICE_MAX = 1 << 20, STREAM_MAX = 1 << 30 };
+
+vyre_status vyre_file_error(const char *doing, const char *path, int error) {
     const char *fix = error == ENOENT || error == ENOTDIR  ? "check the path and its spelling"
                       : error == EACCES || error == EPERM  ? "give this user permission to do that"
                       : error == EISDIR                    ? "name a file, not a directory"
@@ -24,6 +22,7 @@ static vyre_status file_error(const char *doing, const char *path, int error) {
                       : error == ENOMEM                    ? "free memory, then try again"
                       : error == EROFS                     ? "name a file on another file system"
                       : error == ELOOP                     ? "check the target of the symbolic link"
+                      : error == ENXIO                     ? "name a file, not a socket"
                                        : "check the file system, then try again";
     vyre_status_code code = error == ENOENT   ? VYRE_STATUS_NOT_FOUND
                             : error == ENOMEM ? VYRE_STATUS_OUT_OF_MEMORY
@@ -54,6 +53,15 @@ static int read_until(int file, vyre_strbuf *out, size_t wanted) {
     return 0;
 }
 
+/* What has no length may have no end. Devices such as /dev/zero have none; of people and programs
+ * some is expected. */
+static size_t bound(int file, const struct stat *about, size_t limit) {
+    size_t most = S_ISREG(about->st_mode)                        ? limit
+                  : S_ISCHR(about->st_mode) && isatty(file) == 0 ? DEVICE_MAX
+                                                                 : STREAM_MAX;
+    return limit < most ? limit : most;
+}
+
 vyre_status vyre_file_read_open(int file, const char *name, size_t limit, vyre_strbuf *out) {
     vyre_status status = VYRE_OK;
     struct stat about;
@@ -62,6 +70,9 @@ vyre_status vyre_file_read_open(int file, const char *name, size_t limit, vyre_s
     size_t wanted = !error && about.st_size > 0 && (uintmax_t)about.st_size < SIZE_MAX
                         ? (size_t)about.st_size + 1
                         : FIRST_READ;
+    if (!error) {
+        limit = bound(file, &about, limit);
+    }
     size_t most = limit < SIZE_MAX ? limit + 1 : limit;
     bool too_large = !error && S_ISREG(about.st_mode) && (uintmax_t)about.st_size > limit;
     while (!error && !too_large) {
@@ -73,11 +84,19 @@ vyre_status vyre_file_read_open(int file, const char *name, size_t limit, vyre_s
         wanted = wanted < SIZE_MAX / 2 ? wanted * 2 : SIZE_MAX;
     }
     if (error) {
-        status = file_error("read", name, error);
+        status = vyre_file_error("read", name, error);
     } else if (too_large || out->size > limit) {
         status =
-            vyre_status_make(VYRE_STATUS_LIMIT, "use a smaller file, or split this one",
-                             "%s is larger than %zu bytes, the most that vyre reads", name, limit);
+            S_ISREG(about.st_mode)
+                ? vyre_status_make(VYRE_STATUS_LIMIT, "use a smaller file, or split this one",
+                                   "%s is larger than %zu bytes, the most that vyre reads", name,
+                                   limit)
+                : vyre_status_make(VYRE_STATUS_LIMIT,
+                                   "write the part you need to a file, with `head -c`, and name "
+                                   "that file",
+                                   "%s is %s with more than %zu bytes, the most that vyre reads "
+                                   "from one",
+                                   name, S_ISCHR(about.st_mode) ? "a device" : "a stream", limit);
     }
     if (status) {
         vyre_strbuf_free(out);
@@ -91,7 +110,7 @@ vyre_status vyre_file_read(const char *path, size_t limit, vyre_strbuf *out) {
         file = open(path, O_RDONLY | O_CLOEXEC);
     } while (file < 0 && errno == EINTR);
     if (file < 0) {
-        return file_error("open", path, errno);
+        return vyre_file_error("open", path, errno);
     }
     vyre_status status = vyre_file_read_open(file, path, limit, out);
     close(file);
@@ -116,103 +135,13 @@ int vyre_file_write_open(int file, const void *data, size_t size) {
     return 0;
 }
 
-/* Makes an empty file beside `path`, its name in `name`; a descriptor, or -1 with errno set. The
- * mode is left to the umask, as for any new file. */
-static int create_beside(const char *path, vyre_strbuf *name) {
-    static _Atomic unsigned counter;
-    for (int i = 0; i < NAME_TRIES; i++) {
-        vyre_strbuf_cut(name, 0);
-        vyre_strbuf_printf(name, "%s.%ld-%u.new", path, (long)getpid(),
-                           atomic_fetch_add(&counter, 1));
-        if (name->failed) {
-            errno = ENOMEM;
-            return -1;
-        }
-        int file = open(name->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (file >= 0 || (errno != EEXIST && errno != EINTR)) {
-            return file;
-        }
-    }
-    return -1;
-}
-
-/* The rename itself must be on the disk, too. Some file systems cannot sync a directory; then there
- * is nothing more to be done. */
-static void sync_folder_of(char *path) {
-    char *slash = strrchr(path, '/');
-    const char *folder = ".";
-    if (slash) {
-        slash[slash == path] = '\0';
-        folder = path;
-    }
-    int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (file >= 0) {
-        fsync(file);
-        close(file);
-    }
-}
-
-/* With `out_file` it stays open for writing, and is not waited for until it is on the disk. */
-static vyre_status replace(const char *path, const void *data, size_t size, int *out_file) {
-    vyre_status status = VYRE_OK;
-    vyre_strbuf name = {0};
-    char target[PATH_MAX];
-    struct stat about;
-    bool exists = realpath(path, target) && stat(target, &about) == 0;
-    if (!exists && strlen(path) >= sizeof target) {
-        return file_error("write", path, ENAMETOOLONG);
-    }
-    if (!exists) {
-        memcpy(target, path, strlen(path) + 1);
-    }
-    if (exists && S_ISDIR(about.st_mode)) {
-        return file_error("replace", path, EISDIR);
-    }
-    if (exists && !S_ISREG(about.st_mode)) {
-        return vyre_status_make(VYRE_STATUS_IO, "name a regular file",
-                                "cannot replace %s: it is a pipe, a socket or a device", path);
-    }
-    int file = create_beside(target, &name);
-    if (file < 0) {
-        status = file_error("create a file beside", path, errno);
-        goto done;
-    }
-    int error = exists && fchmod(file, about.st_mode & 07777) != 0 ? errno : 0;
-    error = error ? error : vyre_file_write_open(file, data, size);
-    if (!error && !out_file && fsync(file) != 0) {
-        error = errno;
-    }
-    if (!out_file && close(file) != 0 && !error) {
-        error = errno;
-    }
-    if (!error && rename(name.data, target) != 0) {
-        error = errno;
-    }
-    if (error) {
-        if (out_file) {
-            close(file);
-        }
-        unlink(name.data);
-        status = file_error("write", path, error);
-        goto done;
-    }
-    if (out_file) {
-        *out_file = file;
-    } else {
-        sync_folder_of(target);
-    }
-done:
-    vyre_strbuf_free(&name);
-    return status;
-}
-
-vyre_status vyre_file_replace(const char *path, const void *data, size_t size) {
-    return replace(path, data, size, NULL);
-}
-
-vyre_status vyre_file_replace_open(const char *path, const void *data, size_t size, int *out_file) {
-    *out_file = -1;
-    return replace(path, data, size, out_file);
+/* Whether this is HOME or a folder above it. A user without a home, such as a service, gets none.
+ */
+static bool is_above_home(const char *path) {
+    const char *home = vyre_environment_get("HOME");
+    size_t size = strlen(path);
+    return home && *home == '/' && !strncmp(home, path, size) &&
+           (!home[size] || home[size] == '/' || path[size - 1] == '/');
 }
 
 /* Makes one folder; `parent` is the one above it. 0 or errno. */
@@ -220,6 +149,9 @@ static int make_folder(const char *path, const char *parent) {
     struct stat about;
     if (stat(path, &about) == 0) {
         return S_ISDIR(about.st_mode) ? 0 : ENOTDIR;
+    }
+    if (is_above_home(path)) {
+        return ENOENT;
     }
     if (geteuid() == 0 && stat(parent, &about) == 0 && about.st_uid != 0) {
         return EPERM;
@@ -242,7 +174,13 @@ vyre_status vyre_folder_make(const char *path) {
         vyre_strbuf_cut(&parent, 0);
         vyre_strbuf_add(&parent, prefix.data, prefix.size);
     }
-    vyre_status status = error ? file_error("make the folder", path, error) : VYRE_OK;
+    vyre_status status = VYRE_OK;
+    if (error == ENOENT) {
+        status = vyre_status_make(VYRE_STATUS_IO, "set HOME to a folder that exists",
+                                  "cannot make the folder %s: HOME is not there", path);
+    } else if (error) {
+        status = vyre_file_error("make the folder", path, error);
+    }
     vyre_strbuf_free(&prefix);
     vyre_strbuf_free(&parent);
     return status;

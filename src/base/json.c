@@ -5,6 +5,7 @@
 
 #include "base/number.h"
 #include "base/utf8.h"
+#include "base/visible.h"
 
 static void new_line(vyre_json *json) {
     vyre_strbuf_putc(json->text, '\n');
@@ -46,20 +47,20 @@ static void quote(vyre_strbuf *text, vyre_str string) {
     vyre_strbuf_putc(text, '"');
     for (size_t at = 0; at < string.size;) {
         unsigned char c = (unsigned char)string.data[at];
-        size_t bytes = vyre_utf8_size(string.data + at, string.size - at);
+        bool shown;
+        size_t bytes = vyre_visible_next(string.data + at, string.size - at, &shown);
         const char *escape = c == '"'    ? "\\\""
                              : c == '\\' ? "\\\\"
                              : c == '\n' ? "\\n"
                              : c == '\r' ? "\\r"
                              : c == '\t' ? "\\t"
                                          : NULL;
-        if (bytes == 0) {
-            vyre_strbuf_puts(text, "\xef\xbf\xbd");
-            bytes = 1;
-        } else if (escape) {
+        if (escape) {
             vyre_strbuf_puts(text, escape);
-        } else if (c < 0x20 || c == 0x7f) {
-            vyre_strbuf_printf(text, "\\u%04x", c);
+        } else if (!shown && bytes == 1 && c >= 0x80) {
+            vyre_strbuf_puts(text, "\xef\xbf\xbd"); /* no character of UTF-8 */
+        } else if (!shown) {
+            vyre_strbuf_printf(text, "\\u%04x", (unsigned)vyre_utf8_read(string.data + at));
         } else {
             vyre_strbuf_add(text, string.data + at, bytes);
         }
@@ -86,13 +87,13 @@ void vyre_json_array_end(vyre_json *json) {
 
 void vyre_json_key(vyre_json *json, const char *key) {
     next_item(json);
-    quote(json->text, (vyre_str){key, strlen(key)});
+    quote(json->text, vyre_str_of(key));
     vyre_strbuf_puts(json->text, ": ");
     json->after_key = true;
 }
 
 void vyre_json_string(vyre_json *json, const char *string) {
-    vyre_json_str(json, (vyre_str){string, strlen(string)});
+    vyre_json_str(json, vyre_str_of(string));
 }
 
 void vyre_json_str(vyre_json *json, vyre_str string) {

@@ -248,7 +248,6 @@ vyre_status vyre_json_read(const char *file, const char *data, size_t size,
                                       VYRE_JSON_MAX_BYTES)
                    : no_memory(&r);
     }
-    vyre_arena_init(&document->arena);
     r.arena = &document->arena;
     vyre_status status = read_value(&r, &document->root);
     skip_space(&r);
@@ -281,7 +280,7 @@ const vyre_json_value *vyre_json_find(const vyre_json_value *object, const char 
         return NULL;
     }
     for (const vyre_json_value *item = object->first; item; item = item->next) {
-        if (item->key.size == strlen(key) && !memcmp(item->key.data, key, item->key.size)) {
+        if (vyre_str_is(item->key, key)) {
             found = item;
         }
     }

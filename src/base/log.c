@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include "base/strbuf.h"
+#include "base/visible.h"
 
 static struct {
     vyre_log_function function;
@@ -33,6 +34,7 @@ void vyre_log(vyre_log_level level, const char *format, ...) {
     va_start(arguments, format);
     vyre_strbuf_vprintf(&message, format, arguments);
     va_end(arguments);
+    vyre_visible_clean(&message, 0, true);
     target.function(target.user, level,
                     message.failed ? "a log message was lost: out of memory"
                                    : vyre_strbuf_string(&message));

@@ -33,13 +33,13 @@ static vyre_status not_allowed(const vyre_option *option) {
 vyre_status vyre_option_choice(const vyre_option *option, int *out_number) {
     const char *text = vyre_option_describe(option).text;
     vyre_near near;
-    vyre_near_init(&near, (vyre_str){text, strlen(text)});
+    vyre_near_init(&near, vyre_str_of(text));
     for (const vyre_option_choice_row *c = option->choices; c->text; c++) {
         if (strcmp(c->text, text) == 0) {
             *out_number = c->number;
             return VYRE_OK;
         }
-        vyre_near_add(&near, (vyre_str){c->text, strlen(c->text)});
+        vyre_near_add(&near, vyre_str_of(c->text));
     }
     vyre_strbuf fix = {0};
     vyre_strbuf_printf(&fix, "set it to one of %s", option->allowed);

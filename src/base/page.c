@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/visible.h"
+
 void vyre_page_wrap(vyre_strbuf *text, const char *words, size_t indent, size_t column) {
     bool at_start = true;
     while (*words) {
@@ -52,8 +54,10 @@ void vyre_table_add(vyre_table *table, const char *format, ...) {
     }
     va_list arguments;
     va_start(arguments, format);
+    size_t start = table->cells.size;
     vyre_strbuf_vprintf(&table->cells, format, arguments);
     va_end(arguments);
+    vyre_visible_clean(&table->cells, start, true);
     vyre_strbuf_putc(&table->cells, '\0');
 }
 

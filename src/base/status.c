@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/strbuf.h"
+#include "base/visible.h"
 
 static const char general_fix[] = "correct the input that the message names, and try again";
 
@@ -57,9 +58,11 @@ static vyre_status make(vyre_status_code code, const char *fix, const char *star
         vyre_strbuf_puts(&status->message, start);
     }
     vyre_strbuf_vprintf(&status->message, format, arguments);
+    vyre_visible_clean(&status->message, 0, false);
     const char *found = strstr(vyre_strbuf_string(&status->message), "Fix: ");
     status->fix_in_message = !fix && found;
     vyre_strbuf_puts(&status->fix, fix ? fix : found ? found + 5 : general_fix);
+    vyre_visible_clean(&status->fix, 0, false);
     rebuild_text(status);
     if (status->message.failed || status->fix.failed || !status->whole.data) {
         vyre_status_free(status);
@@ -109,6 +112,7 @@ vyre_status vyre_status_annotate(vyre_status status, const char *format, ...) {
         status->annotations.failed = false;
         vyre_strbuf_cut(&status->annotations, before);
     }
+    vyre_visible_clean(&status->annotations, before, false);
     rebuild_text(status);
     return status;
 }
@@ -122,6 +126,7 @@ vyre_status vyre_status_at(vyre_status status, const char *file, uint32_t line, 
         vyre_strbuf_free(&status->file);
         return status;
     }
+    vyre_visible_clean(&status->file, 0, false);
     status->line = line;
     status->column = column;
     status->has_place = true;

@@ -4,8 +4,18 @@
 #define VYRE_BASE_STRBUF_H
 
 #include <stdarg.h>
+#include <string.h>
 
 #include <vyre/base.h>
+
+static inline vyre_str vyre_str_of(const char *string) {
+    return (vyre_str){string, strlen(string)};
+}
+
+/* Whether it is that string. */
+static inline bool vyre_str_is(vyre_str text, const char *string) {
+    return text.size == strlen(string) && (!text.size || !memcmp(text.data, string, text.size));
+}
 
 typedef struct vyre_strbuf {
     char *data; /* NULL while empty */

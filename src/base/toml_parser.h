@@ -49,6 +49,10 @@ typedef struct vyre_toml_parser {
 
 vyre_toml_place vyre_toml_here(const vyre_toml_parser *parser);
 
+static inline bool vyre_toml_at_char(const vyre_toml_parser *parser, char c) {
+    return parser->at < parser->end && *parser->at == c;
+}
+
 /* An error at a place, and one at the next character that appends what was found there. */
 vyre_status vyre_toml_fail(const vyre_toml_parser *parser, vyre_toml_place place, const char *fix,
                            const char *format, ...) VYRE_PRINTF(4, 5);

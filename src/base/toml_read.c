@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -43,23 +44,14 @@ vyre_status vyre_toml_fail(const vyre_toml_parser *parser, vyre_toml_place place
 vyre_status vyre_toml_unexpected(const vyre_toml_parser *parser, const char *fix,
                                  const char *expected) {
     char found[32] = "the end of the file";
+    unsigned char c = parser->at < parser->end ? (unsigned char)*parser->at : ' ';
     if (vyre_toml_newline_size(parser)) {
-        memcpy(found, "the end of the line", sizeof "the end of the line");
+        snprintf(found, sizeof found, "the end of the line");
+    } else if (c < 0x20 || c == 0x7f) {
+        snprintf(found, sizeof found, "the control character U+00%02x", c);
     } else if (parser->at < parser->end) {
         size_t bytes = vyre_utf8_size(parser->at, (size_t)(parser->end - parser->at));
-        unsigned char c = (unsigned char)*parser->at;
-        if (c < 0x20 || c == 0x7f) {
-            static const char digits[] = "0123456789abcdef";
-            memcpy(found, "the control character U+00", sizeof "the control character U+00");
-            size_t size = strlen(found);
-            found[size] = digits[c >> 4];
-            found[size + 1] = digits[c & 15];
-            found[size + 2] = '\0';
-        } else {
-            found[0] = '`';
-            memcpy(found + 1, parser->at, bytes);
-            memcpy(found + 1 + bytes, "`", 2);
-        }
+        snprintf(found, sizeof found, "`%.*s`", (int)bytes, parser->at);
     }
     return vyre_toml_fail(parser, vyre_toml_here(parser), fix, "expected %s, found %s", expected,
                           found);
@@ -84,24 +76,20 @@ bool vyre_toml_is_control(char c) {
     return (byte < 0x20 && byte != '\t') || byte == 0x7f;
 }
 
-static bool at_char(const vyre_toml_parser *parser, char c) {
-    return parser->at < parser->end && *parser->at == c;
-}
-
 static bool take_char(vyre_toml_parser *parser, char c) {
-    bool there = at_char(parser, c);
+    bool there = vyre_toml_at_char(parser, c);
     parser->at += there;
     return there;
 }
 
 static void skip_blanks(vyre_toml_parser *parser) {
-    while (at_char(parser, ' ') || at_char(parser, '\t')) {
+    while (vyre_toml_at_char(parser, ' ') || vyre_toml_at_char(parser, '\t')) {
         parser->at++;
     }
 }
 
 static vyre_status skip_comment(vyre_toml_parser *parser) {
-    if (!at_char(parser, '#')) {
+    if (!vyre_toml_at_char(parser, '#')) {
         return VYRE_OK;
     }
     while (parser->at < parser->end && !vyre_toml_is_control(*parser->at)) {
@@ -148,7 +136,7 @@ static bool is_bare(char c) {
 
 static vyre_status parse_key_part(vyre_toml_parser *parser, key_part *out) {
     out->place = vyre_toml_here(parser);
-    if (at_char(parser, '"') || at_char(parser, '\'')) {
+    if (vyre_toml_at_char(parser, '"') || vyre_toml_at_char(parser, '\'')) {
         return vyre_toml_parse_line_string(parser, &out->name);
     }
     const char *start = parser->at;
@@ -193,22 +181,36 @@ static vyre_status defined_before(const vyre_toml_parser *parser, const key_part
                           entry->line);
 }
 
-/* Makes a key whose value is an empty table. */
-static vyre_toml_entry *add_table_entry(vyre_toml_parser *parser, vyre_toml_table *in,
-                                        const key_part *part, uint32_t origin) {
+/* Makes the entry of a key, yet without a value. */
+static vyre_status add_entry(vyre_toml_table *in, const key_part *part,
+                             vyre_toml_entry **out_entry) {
     vyre_toml_entry *entry = vyre_toml_add_entry(in, part->name);
-    vyre_toml_table *table = entry ? vyre_toml_add_table(parser->document) : NULL;
+    *out_entry = entry;
+    if (!entry) {
+        return vyre_toml_no_memory();
+    }
+    entry->line = entry->value.line = part->place.line;
+    entry->column = entry->value.column = part->place.column;
+    return VYRE_OK;
+}
+
+/* The entry of a key; where there is none it is made, and its value is an empty table. */
+static vyre_status find_table_entry(vyre_toml_parser *parser, vyre_toml_table *in,
+                                    const key_part *part, uint32_t origin,
+                                    vyre_toml_entry **out_entry) {
+    *out_entry = vyre_toml_find_entry(in, part->name);
+    if (*out_entry) {
+        return VYRE_OK;
+    }
+    VYRE_TRY(add_entry(in, part, out_entry));
+    vyre_toml_table *table = vyre_toml_add_table(parser->document);
     if (!table) {
-        return NULL;
+        return vyre_toml_no_memory();
     }
     table->origin = origin;
-    entry->line = part->place.line;
-    entry->column = part->place.column;
-    entry->value = (vyre_toml_value){.type = VYRE_TOML_TABLE,
-                                     .line = part->place.line,
-                                     .column = part->place.column,
-                                     .table = table};
-    return entry;
+    (*out_entry)->value.type = VYRE_TOML_TABLE;
+    (*out_entry)->value.table = table;
+    return VYRE_OK;
 }
 
 /* Walks down all parts of a header but the last. Through an array of tables the way leads into its
@@ -219,13 +221,8 @@ static vyre_status enter_header(vyre_toml_parser *parser, vyre_toml_table **out_
     uint32_t depth = 0;
     for (uint32_t i = 0; i + 1 < parser->part_count; i++) {
         const key_part *part = &parser->parts[i];
-        vyre_toml_entry *entry = vyre_toml_find_entry(table, part->name);
-        if (!entry) {
-            entry = add_table_entry(parser, table, part, IMPLIED);
-            if (!entry) {
-                return vyre_toml_no_memory();
-            }
-        }
+        vyre_toml_entry *entry;
+        VYRE_TRY(find_table_entry(parser, table, part, IMPLIED, &entry));
         const vyre_toml_value *value = &entry->value;
         depth++;
         if (value->type == VYRE_TOML_ARRAY && value->array.count &&
@@ -245,13 +242,9 @@ static vyre_status enter_header(vyre_toml_parser *parser, vyre_toml_table **out_
 
 /* [table] */
 static vyre_status open_table(vyre_toml_parser *parser, vyre_toml_table *in, const key_part *part) {
-    vyre_toml_entry *entry = vyre_toml_find_entry(in, part->name);
-    if (!entry) {
-        entry = add_table_entry(parser, in, part, BY_HEADER);
-        if (!entry) {
-            return vyre_toml_no_memory();
-        }
-    } else if (entry->value.type != VYRE_TOML_TABLE || entry->value.table->origin != IMPLIED) {
+    vyre_toml_entry *entry;
+    VYRE_TRY(find_table_entry(parser, in, part, IMPLIED, &entry));
+    if (entry->value.type != VYRE_TOML_TABLE || entry->value.table->origin != IMPLIED) {
         return defined_before(parser, part, entry);
     }
     entry->value.table->origin = BY_HEADER;
@@ -292,14 +285,8 @@ static bool append_table(vyre_toml_parser *parser, vyre_toml_array *array, vyre_
 static vyre_status open_item(vyre_toml_parser *parser, vyre_toml_table *in, const key_part *part) {
     vyre_toml_entry *entry = vyre_toml_find_entry(in, part->name);
     if (!entry) {
-        entry = vyre_toml_add_entry(in, part->name);
-        if (!entry) {
-            return vyre_toml_no_memory();
-        }
-        entry->line = part->place.line;
-        entry->column = part->place.column;
-        entry->value = (vyre_toml_value){
-            .type = VYRE_TOML_ARRAY, .line = part->place.line, .column = part->place.column};
+        VYRE_TRY(add_entry(in, part, &entry));
+        entry->value.type = VYRE_TOML_ARRAY;
     } else if (entry->value.type != VYRE_TOML_ARRAY || !entry->value.array.count ||
                entry->value.array.items[0].type != VYRE_TOML_TABLE ||
                entry->value.array.items[0].table->origin == INLINE) {
@@ -341,18 +328,13 @@ static vyre_status parse_pair(vyre_toml_parser *parser, vyre_toml_table *table, 
     }
     const key_part *part = parser->parts;
     for (uint32_t i = 0; i + 1 < parser->part_count; i++, part++) {
-        vyre_toml_entry *entry = vyre_toml_find_entry(table, part->name);
+        vyre_toml_entry *entry;
         if (++depth > VYRE_TOML_MAX_DEPTH) {
             return too_deep(parser, part->place);
         }
-        if (!entry) {
-            entry = add_table_entry(parser, table, part, BY_KEYS);
-            if (!entry) {
-                return vyre_toml_no_memory();
-            }
-        } else if (entry->value.type != VYRE_TOML_TABLE ||
-                   (entry->value.table->origin != IMPLIED &&
-                    entry->value.table->origin != BY_KEYS)) {
+        VYRE_TRY(find_table_entry(parser, table, part, BY_KEYS, &entry));
+        if (entry->value.type != VYRE_TOML_TABLE ||
+            (entry->value.table->origin != IMPLIED && entry->value.table->origin != BY_KEYS)) {
             return defined_before(parser, part, entry);
         }
         table = entry->value.table;
@@ -362,12 +344,7 @@ static vyre_status parse_pair(vyre_toml_parser *parser, vyre_toml_table *table, 
     if (entry) {
         return defined_before(parser, part, entry);
     }
-    entry = vyre_toml_add_entry(table, part->name);
-    if (!entry) {
-        return vyre_toml_no_memory();
-    }
-    entry->line = part->place.line;
-    entry->column = part->place.column;
+    VYRE_TRY(add_entry(table, part, &entry));
     skip_blanks(parser);
     return parse_value(parser, depth, &entry->value);
 }
@@ -385,7 +362,8 @@ static vyre_status parse_inline_table(vyre_toml_parser *parser, uint32_t depth,
     bool closed = take_char(parser, '}');
     while (!closed) {
         skip_blanks(parser);
-        if (vyre_toml_newline_size(parser) || at_char(parser, '}') || at_char(parser, '#')) {
+        if (vyre_toml_newline_size(parser) || vyre_toml_at_char(parser, '}') ||
+            vyre_toml_at_char(parser, '#')) {
             return vyre_toml_unexpected(parser, one_line, "a key of the inline table");
         }
         VYRE_TRY(parse_pair(parser, table, depth));
@@ -415,7 +393,7 @@ static vyre_status parse_array(vyre_toml_parser *parser, uint32_t depth, vyre_to
             return vyre_toml_no_memory();
         }
         VYRE_TRY(skip_space(parser));
-        if (!take_char(parser, ',') && !at_char(parser, ']')) {
+        if (!take_char(parser, ',') && !vyre_toml_at_char(parser, ']')) {
             return vyre_toml_unexpected(parser, "separate items by commas and close the array",
                                         "`,` or `]` in the array");
         }
@@ -482,8 +460,9 @@ static vyre_status parse_value(vyre_toml_parser *parser, uint32_t depth, vyre_to
 static vyre_status parse_document(vyre_toml_parser *parser) {
     VYRE_TRY(skip_space(parser));
     while (parser->at < parser->end) {
-        VYRE_TRY(at_char(parser, '[') ? parse_header(parser)
-                                      : parse_pair(parser, parser->table, parser->table_depth));
+        VYRE_TRY(vyre_toml_at_char(parser, '[')
+                     ? parse_header(parser)
+                     : parse_pair(parser, parser->table, parser->table_depth));
         VYRE_TRY(parse_line_end(parser));
         VYRE_TRY(skip_space(parser));
     }
@@ -525,7 +504,6 @@ vyre_status vyre_toml_read(const char *file, const char *data, size_t size,
     vyre_toml_parser parser = {
         .at = data, .end = data + size, .line_start = data, .line = 1, .document = document};
     vyre_status status = VYRE_OK;
-    vyre_arena_init(&document->arena);
     document->file = vyre_arena_copy(&document->arena, file, strlen(file));
     parser.table = vyre_toml_add_table(document);
     if (!document->file || !parser.table) {

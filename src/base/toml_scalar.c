@@ -5,10 +5,6 @@
 #include "base/toml_parser.h"
 #include "base/utf8.h"
 
-static bool at_char(const vyre_toml_parser *parser, char c) {
-    return parser->at < parser->end && *parser->at == c;
-}
-
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -52,7 +48,7 @@ static vyre_status parse_code_point(vyre_toml_parser *parser, size_t digits,
  * taken, where other text follows it on its line. */
 static bool take_line_join(vyre_toml_parser *parser) {
     const char *start = parser->at;
-    while (at_char(parser, ' ') || at_char(parser, '\t')) {
+    while (vyre_toml_at_char(parser, ' ') || vyre_toml_at_char(parser, '\t')) {
         parser->at++;
     }
     if (!vyre_toml_newline_size(parser)) {
@@ -63,7 +59,7 @@ static bool take_line_join(vyre_toml_parser *parser) {
         size_t newline = vyre_toml_newline_size(parser);
         if (newline) {
             vyre_toml_take_newline(parser, newline);
-        } else if (at_char(parser, ' ') || at_char(parser, '\t')) {
+        } else if (vyre_toml_at_char(parser, ' ') || vyre_toml_at_char(parser, '\t')) {
             parser->at++;
         } else {
             return true;
@@ -94,11 +90,11 @@ static vyre_status parse_escape(vyre_toml_parser *parser, bool multiline) {
                                 "one of b t n f r u U \" \\ after a backslash");
 }
 
-static vyre_status keep_string(vyre_toml_parser *parser, const char *data, size_t size,
-                               vyre_str *out) {
+static vyre_status keep_string(vyre_toml_parser *parser, vyre_str *out) {
+    const vyre_strbuf *text = &parser->buffer;
     char *copy =
-        parser->buffer.failed ? NULL : vyre_arena_copy(&parser->document->arena, data, size);
-    *out = (vyre_str){copy, size};
+        text->failed ? NULL : vyre_arena_copy(&parser->document->arena, text->data, text->size);
+    *out = (vyre_str){copy, text->size};
     return copy ? VYRE_OK : vyre_toml_no_memory();
 }
 
@@ -117,52 +113,23 @@ static vyre_status bad_character(const vyre_toml_parser *parser) {
                                 "printable text in the string");
 }
 
-vyre_status vyre_toml_parse_line_string(vyre_toml_parser *parser, vyre_str *out_string) {
-    vyre_toml_place place = vyre_toml_here(parser);
-    char quote = *parser->at++;
-    const char *start = parser->at;
-    bool escaped = false;
-    vyre_strbuf_cut(&parser->buffer, 0);
-    for (;;) {
-        const char *run = parser->at;
-        while (parser->at < parser->end && *parser->at != quote &&
-               (*parser->at != '\\' || quote == '\'') && !vyre_toml_is_control(*parser->at)) {
-            parser->at++;
-        }
-        if (escaped) {
-            vyre_strbuf_add(&parser->buffer, run, (size_t)(parser->at - run));
-        }
-        if (at_char(parser, quote)) {
-            break;
-        }
-        if (at_char(parser, '\\')) {
-            if (!escaped) {
-                escaped = true;
-                vyre_strbuf_add(&parser->buffer, start, (size_t)(parser->at - start));
-            }
-            VYRE_TRY(parse_escape(parser, false));
-        } else if (parser->at == parser->end || vyre_toml_newline_size(parser)) {
-            return not_closed(parser, place,
-                              quote == '"' ? "\" on the same line, or use \"\"\""
-                                           : "' on the same line, or use '''");
-        } else {
-            return bad_character(parser);
-        }
-    }
-    const char *end = parser->at++;
-    return escaped ? keep_string(parser, vyre_strbuf_string(&parser->buffer), parser->buffer.size,
-                                 out_string)
-                   : keep_string(parser, start, (size_t)(end - start), out_string);
+/* At the quotes that may end a string of several lines: takes them, and says whether they do. Two
+ * more may stand directly before the closing three. */
+static bool take_quotes(vyre_toml_parser *parser, char quote) {
+    size_t quotes = count_quotes(parser, quote);
+    quotes = quotes > 5 ? 5 : quotes;
+    vyre_strbuf_add(&parser->buffer, parser->at, quotes >= 3 ? quotes - 3 : quotes);
+    parser->at += quotes;
+    return quotes >= 3;
 }
 
-/* With `at` behind the three opening quotes. */
-static vyre_status parse_multiline(vyre_toml_parser *parser, char quote, vyre_toml_place place,
-                                   vyre_str *out_string) {
+/* The rest of a string, with `at` behind the opening quotes. */
+static vyre_status parse_text(vyre_toml_parser *parser, char quote, bool multiline,
+                              vyre_toml_place place, vyre_str *out_string) {
+    const char *end = multiline      ? quote == '"' ? "\"\"\"" : "'''"
+                      : quote == '"' ? "\" on the same line, or use \"\"\""
+                                     : "' on the same line, or use '''";
     vyre_strbuf_cut(&parser->buffer, 0);
-    size_t newline = vyre_toml_newline_size(parser);
-    if (newline) {
-        vyre_toml_take_newline(parser, newline); /* the first one is for looks */
-    }
     for (;;) {
         const char *run = parser->at;
         while (parser->at < parser->end && *parser->at != quote &&
@@ -170,28 +137,29 @@ static vyre_status parse_multiline(vyre_toml_parser *parser, char quote, vyre_to
             parser->at++;
         }
         vyre_strbuf_add(&parser->buffer, run, (size_t)(parser->at - run));
-        newline = vyre_toml_newline_size(parser);
-        if (at_char(parser, quote)) {
-            size_t quotes = count_quotes(parser, quote);
-            quotes = quotes > 5 ? 5 : quotes; /* two may stand directly before the closing three */
-            size_t inside = quotes >= 3 ? quotes - 3 : quotes;
-            vyre_strbuf_add(&parser->buffer, parser->at, inside);
-            parser->at += quotes;
-            if (quotes >= 3) {
-                return keep_string(parser, vyre_strbuf_string(&parser->buffer), parser->buffer.size,
-                                   out_string);
+        size_t newline = vyre_toml_newline_size(parser);
+        if (vyre_toml_at_char(parser, quote)) {
+            parser->at += !multiline; /* the first quote ends a line's string */
+            if (!multiline || take_quotes(parser, quote)) {
+                return keep_string(parser, out_string);
             }
-        } else if (at_char(parser, '\\')) {
-            VYRE_TRY(parse_escape(parser, true));
-        } else if (newline) {
+        } else if (vyre_toml_at_char(parser, '\\')) {
+            VYRE_TRY(parse_escape(parser, multiline));
+        } else if (newline && multiline) {
             vyre_strbuf_putc(&parser->buffer, '\n');
             vyre_toml_take_newline(parser, newline);
-        } else if (parser->at == parser->end) {
-            return not_closed(parser, place, quote == '"' ? "\"\"\"" : "'''");
+        } else if (parser->at == parser->end || newline) {
+            return not_closed(parser, place, end);
         } else {
             return bad_character(parser);
         }
     }
+}
+
+vyre_status vyre_toml_parse_line_string(vyre_toml_parser *parser, vyre_str *out_string) {
+    vyre_toml_place place = vyre_toml_here(parser);
+    char quote = *parser->at++;
+    return parse_text(parser, quote, false, place, out_string);
 }
 
 vyre_status vyre_toml_parse_string(vyre_toml_parser *parser, vyre_str *out_string) {
@@ -201,7 +169,11 @@ vyre_status vyre_toml_parse_string(vyre_toml_parser *parser, vyre_str *out_strin
     }
     vyre_toml_place place = vyre_toml_here(parser);
     parser->at += 3;
-    return parse_multiline(parser, quote, place, out_string);
+    size_t newline = vyre_toml_newline_size(parser);
+    if (newline) {
+        vyre_toml_take_newline(parser, newline); /* the first one is for looks */
+    }
+    return parse_text(parser, quote, true, place, out_string);
 }
 
 /* Takes exactly `digits` digits as a number from `low` to `high`. */
@@ -224,7 +196,7 @@ static vyre_status take_digits(vyre_toml_parser *parser, size_t digits, unsigned
 }
 
 static vyre_status take_mark(vyre_toml_parser *parser, char mark, const char *what) {
-    if (!at_char(parser, mark)) {
+    if (!vyre_toml_at_char(parser, mark)) {
         return vyre_toml_unexpected(parser, "write a date like 1979-05-27 and a time like 07:32:00",
                                     what);
     }
@@ -262,7 +234,7 @@ static vyre_status parse_time(vyre_toml_parser *parser, vyre_toml_time *out) {
     out->hour = (uint8_t)hour;
     out->minute = (uint8_t)minute;
     out->second = (uint8_t)second;
-    if (at_char(parser, '.')) {
+    if (vyre_toml_at_char(parser, '.')) {
         unsigned digit;
         parser->at++;
         VYRE_TRY(take_digits(parser, 1, 0, 9, "a digit of the fraction", &digit));
@@ -299,8 +271,8 @@ static vyre_status parse_date_time(vyre_toml_parser *parser, vyre_toml_value *ou
     }
     out->type = VYRE_TOML_LOCAL_DATE;
     vyre_status status = parse_date(parser, &out->time);
-    bool marked = at_char(parser, 'T') || at_char(parser, 't');
-    bool spaced = at_char(parser, ' ') && left(parser) > 1 && is_digit(parser->at[1]);
+    bool marked = vyre_toml_at_char(parser, 'T') || vyre_toml_at_char(parser, 't');
+    bool spaced = vyre_toml_at_char(parser, ' ') && left(parser) > 1 && is_digit(parser->at[1]);
     if (status || (!marked && !spaced)) {
         return status;
     }

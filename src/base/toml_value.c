@@ -83,7 +83,7 @@ vyre_status vyre_toml_at(vyre_status status, const vyre_toml *document,
 }
 
 const vyre_toml_value *vyre_toml_find(const vyre_toml_value *table, const char *key) {
-    vyre_toml_entry *entry = vyre_toml_find_entry(table->table, (vyre_str){key, strlen(key)});
+    vyre_toml_entry *entry = vyre_toml_find_entry(table->table, vyre_str_of(key));
     return entry ? &entry->value : NULL;
 }
 

@@ -222,5 +222,7 @@ void bench_report_page(const bench_report *report, vyre_strbuf *html);
 void bench_put_time(vyre_strbuf *text, double ns);
 /* "2^20" where it is a power of 2, else its digits. */
 void bench_put_size(vyre_strbuf *text, uint64_t size);
+/* "faster", "slower", "within the spread" */
+const char *bench_direction_name(int direction);
 
 #endif

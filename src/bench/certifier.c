@@ -99,19 +99,16 @@ static vyre_status measure(bench_certifier *certifier, const bench_subject *subj
     const vyre_route_candidate oracle = {certifier->oracle, subject->program};
     const vyre_certify_options options = {
         .budget_ns = certifier->budget_ns, .oracle = &oracle, .always_asks = is_smallest};
-    vyre_status status = VYRE_OK;
-    for (vyre_data data = VYRE_DATA_HOST; data <= VYRE_DATA_RESIDENT && !status; data++) {
+    for (vyre_data data = VYRE_DATA_HOST; data <= VYRE_DATA_RESIDENT; data++) {
         if (certifier->left_count[data] && !certifier->is_interrupted()) {
-            status =
-                vyre_routes_measure(certifier->table, subject->key, data, certifier->left[data],
-                                    certifier->left_count[data], binding->inputs,
-                                    binding->input_count, &options, out_class);
-            if (!status) {
-                drop_excluded(certifier, subject->key, data, *out_class);
-            }
+            VYRE_TRY(vyre_routes_measure(certifier->table, subject->key, data,
+                                         certifier->left[data], certifier->left_count[data],
+                                         binding->inputs, binding->input_count, &options,
+                                         out_class));
+            drop_excluded(certifier, subject->key, data, *out_class);
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
 /* The plain route: that of the largest size which somebody was left for. */

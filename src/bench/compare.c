@@ -24,6 +24,10 @@ static const bench_cell *find(const bench_run *bench, const bench_row *wanted, c
     return NULL;
 }
 
+const char *bench_direction_name(int direction) {
+    return direction > 0 ? "faster" : direction < 0 ? "slower" : "within the spread";
+}
+
 vyre_status bench_compare(const bench_run *before, const bench_run *after, const char *file,
                           bench_comparison *out) {
     double sum = 0;

@@ -183,13 +183,9 @@ static void add_rate(vyre_table *table, double amount, uint64_t ns) {
 }
 
 void bench_everywhere_text(const bench_everywhere *all, vyre_strbuf *text) {
-    enum { COLUMNS = 7, NUMBERS = 15 << 2 };
-    vyre_table table = {.columns = COLUMNS, .right = NUMBERS};
-    const char *const heads[COLUMNS] = {"program", "device", "time", "on device",
-                                        "GB/s",    "Gop/s",  "bytes"};
-    for (size_t i = 0; i < COLUMNS; i++) {
-        vyre_table_add(&table, "%s", heads[i]);
-    }
+    enum { NUMBERS = 15 << 2 };
+    vyre_table table = {.right = NUMBERS};
+    VYRE_TABLE_CELLS(&table, "program", "device", "time", "on device", "GB/s", "Gop/s", "bytes");
     for (size_t i = 0; i < all->places.count; i++) {
         const bench_place *place = &all->places.items[i];
         bool ran = place->fate == BENCH_PLACE_RAN;

@@ -1,4 +1,4 @@
-/* The report for programs. bench_read.c reads what was measured back; what follows from it stands
+/* The report for programs. read.c reads what was measured back; what follows from it stands
  * here for others, and is computed anew. */
 #include "bench/bench.h"
 
@@ -151,10 +151,7 @@ static void put_comparison(vyre_json *json, const bench_report *report) {
         vyre_json_add_f64(json, "before_ns", change->before);
         vyre_json_add_f64(json, "after_ns", change->after);
         vyre_json_add_f64(json, "ratio", change->before / change->after);
-        vyre_json_add_string(json, "verdict",
-                             change->direction > 0   ? "faster"
-                             : change->direction < 0 ? "slower"
-                                                     : "within the spread");
+        vyre_json_add_string(json, "verdict", bench_direction_name(change->direction));
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);

@@ -95,11 +95,11 @@ static vyre_dispatch_config config_of(const point *at) {
 /* Sizes of all arguments. */
 static vyre_status measure_bytes(point *at) {
     const vyre_dispatch_config config = {0};
-    vyre_status status = vyre_plan_init(&at->shape, at->program, at->binding.inputs,
-                                        at->binding.input_count, &config);
+    VYRE_TRY(vyre_plan_init(&at->shape, at->program, at->binding.inputs, at->binding.input_count,
+                            &config));
     const vyre_ir *ir = ir_of(at);
-    at->is_planned = !status;
-    for (uint32_t i = 0; i < ir->arg_count && !status; i++) {
+    at->is_planned = true;
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
         uint32_t resource = ir->args[i].resource;
         uint64_t width = vyre_type_bytes((vyre_type)ir->args[i].type);
         bool is_buffer = resource != VYRE_NONE;
@@ -108,7 +108,7 @@ static vyre_status measure_bytes(point *at) {
         at->class_bytes += bytes;
         at->bytes += is_updated ? 2 * bytes : bytes;
     }
-    return status;
+    return VYRE_OK;
 }
 
 /* Bytes. */
@@ -289,14 +289,13 @@ static vyre_status run_auto(point *at, player *p) {
     const vyre_dispatch_config config = config_of(at);
     uint32_t input = 0, output = 0;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
-        uint32_t resource = ir->args[i].resource;
         vyre_argument *argument = &arguments[i];
         *argument = (vyre_argument){.name = ir->strings + ir->args[i].name};
         if (!vyre_ir_is_out(ir, i)) {
             argument->in = at->binding.inputs[input].data;
             argument->size = at->binding.inputs[input++].size;
         }
-        if (resource != VYRE_NONE && ir->resources[resource].access != VYRE_ACCESS_IN) {
+        if (vyre_ir_is_output(ir, i)) {
             argument->out = p->outputs.items[output].data;
             argument->size = p->outputs.items[output++].size;
         }
@@ -315,10 +314,9 @@ static vyre_status warm_up(point *at, player *p) {
     if (at->data == VYRE_DATA_HOST) {
         return p->routing ? run_auto(at, p) : run_host(at, p, &config);
     }
-    vyre_status status =
-        vyre_resident_set_init(&p->stay, p->device, &at->shape, at->binding.inputs);
-    status = status ? status : run_once(at, p, false);
-    return status ? status : vyre_resident_set_read(&p->stay, &p->outputs);
+    VYRE_TRY(vyre_resident_set_init(&p->stay, p->device, &at->shape, at->binding.inputs));
+    VYRE_TRY(run_once(at, p, false));
+    return vyre_resident_set_read(&p->stay, &p->outputs);
 }
 
 static void join(point *at, size_t column, bench_row *row) {

@@ -41,6 +41,12 @@ vyre_status bench_routes_path(const char *given, vyre_strbuf *out_path) {
     }
     char *path;
     VYRE_TRY(vyre_routes_default_path(&path));
+    if (!path) {
+        return vyre_status_make(VYRE_STATUS_NOT_FOUND,
+                                "set HOME to an absolute path, or use --routes",
+                                "there is no place for routes: neither XDG_CONFIG_HOME nor HOME is "
+                                "an absolute path");
+    }
     vyre_strbuf_puts(out_path, path);
     vyre_routes_path_free(path);
     return VYRE_OK;
@@ -272,32 +278,11 @@ void bench_routes_json(vyre_json *json, const vyre_routes *table, const char *op
 
 /* Tables */
 
-/* X(heading, it holds numbers) */
-#define COLUMNS(X)                                                                                 \
-    X("operation", 0)                                                                              \
-    X("data", 0)                                                                                   \
-    X("class", 1)                                                                                  \
-    X("backend", 0)                                                                                \
-    X("device", 0)                                                                                 \
-    X("driver", 0)                                                                                 \
-    X("latency_ns", 1)                                                                             \
-    X("excluded", 0)                                                                               \
-    X("reason", 0)
-
 void bench_routes_table_begin(vyre_table *table) {
-    static const struct {
-        const char *heading;
-        bool right;
-    } columns[] = {
-#define ROW(heading, right) {heading, right},
-        COLUMNS(ROW)
-#undef ROW
-    };
-    *table = (vyre_table){.columns = sizeof columns / sizeof *columns, .code = 1};
-    for (size_t i = 0; i < table->columns; i++) {
-        table->right |= (uint64_t)columns[i].right << i;
-        vyre_table_add(table, "%s", columns[i].heading);
-    }
+    enum { CLASS = 1 << 2, LATENCY = 1 << 6 };
+    *table = (vyre_table){.right = CLASS | LATENCY, .code = 1};
+    VYRE_TABLE_CELLS(table, "operation", "data", "class", "backend", "device", "driver",
+                     "latency_ns", "excluded", "reason");
 }
 
 /* The cells that measurements and exclusions share. */

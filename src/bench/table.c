@@ -1,6 +1,5 @@
 /* The report for people, as text or Markdown, and for spreadsheets. */
 
-#include "base/page.h"
 #include "base/units.h"
 #include "bench/bench.h"
 
@@ -34,6 +33,23 @@ static const char copy_words[] =
     "A share is relative to the rate of a large copy on the same device with data in the same "
     "place. Data that fits in a cache may exceed it, and so may an operation that mostly reads, "
     "because writing costs more bandwidth.";
+
+static void add_size(vyre_table *table, uint64_t size) {
+    vyre_strbuf text = {0};
+    bench_put_size(&text, size);
+    vyre_table_add_strbuf(table, &text);
+    vyre_strbuf_free(&text);
+}
+
+/* Nothing for 0. */
+static void add_time(vyre_table *table, double ns) {
+    vyre_strbuf text = {0};
+    if (ns > 0) {
+        bench_put_time(&text, ns);
+    }
+    vyre_table_add_strbuf(table, &text);
+    vyre_strbuf_free(&text);
+}
 
 /* "12 %"; nothing for 0. */
 static void put_share(vyre_strbuf *text, double share) {
@@ -97,17 +113,10 @@ static void write_times(vyre_page *page, const bench_run *bench) {
                 continue;
             }
             VYRE_TABLE_CELLS(&table, row->operation, vyre_data_name(row->data));
-            bench_put_size(&text, row->size);
-            vyre_table_add_strbuf(&table, &text);
+            add_size(&table, row->size);
             vyre_table_add(&table, "%s", bench->devices[k].name);
-            if (is_measured) {
-                bench_put_time(&text, cell->host.median);
-            }
-            vyre_table_add_strbuf(&table, &text);
-            if (is_measured) {
-                bench_put_time(&text, cell->host.best);
-            }
-            vyre_table_add_strbuf(&table, &text);
+            add_time(&table, is_measured ? cell->host.median : 0);
+            add_time(&table, is_measured ? cell->host.best : 0);
             if (is_measured) {
                 bench_put_time(&text, cell->host.low);
                 vyre_strbuf_puts(&text, " to ");
@@ -145,7 +154,6 @@ static void write_times(vyre_page *page, const bench_run *bench) {
 static void write_crossovers(vyre_page *page, const bench_report *report) {
     const bench_device *devices = report->bench->devices;
     vyre_table table = {.right = 7 << 4, .code = 1};
-    vyre_strbuf text = {0};
     if (!report->figures->crossovers.count) {
         vyre_page_paragraph(page, "None: the same device is the fastest at all sizes of each "
                                   "operation.");
@@ -156,14 +164,11 @@ static void write_crossovers(vyre_page *page, const bench_report *report) {
         const bench_crossover *crossover = &report->figures->crossovers.items[i];
         VYRE_TABLE_CELLS(&table, crossover->operation, vyre_data_name(crossover->data),
                          devices[crossover->before].name, devices[crossover->after].name);
-        bench_put_size(&text, crossover->from_size);
-        vyre_table_add_strbuf(&table, &text);
-        bench_put_size(&text, crossover->to_size);
-        vyre_table_add_strbuf(&table, &text);
+        add_size(&table, crossover->from_size);
+        add_size(&table, crossover->to_size);
         vyre_table_add(&table, "%.0f", crossover->at_size);
         vyre_table_add(&table, "%s", crossover->is_clear ? "" : "within the spread");
     }
-    vyre_strbuf_free(&text);
     vyre_page_table(page, &table);
 }
 
@@ -203,18 +208,12 @@ static void write_comparison(vyre_page *page, const bench_report *report) {
     for (size_t i = 0; i < comparison->changes.count; i++) {
         const bench_change *change = &comparison->changes.items[i];
         VYRE_TABLE_CELLS(&table, change->row->operation, vyre_data_name(change->row->data));
-        bench_put_size(&text, change->row->size);
-        vyre_table_add_strbuf(&table, &text);
+        add_size(&table, change->row->size);
         vyre_table_add(&table, "%s", report->bench->devices[change->device].name);
-        bench_put_time(&text, change->before);
-        vyre_table_add_strbuf(&table, &text);
-        bench_put_time(&text, change->after);
-        vyre_table_add_strbuf(&table, &text);
+        add_time(&table, change->before);
+        add_time(&table, change->after);
         vyre_table_add(&table, "%.2f", change->before / change->after);
-        vyre_table_add(&table, "%s",
-                       change->direction > 0   ? "faster"
-                       : change->direction < 0 ? "slower"
-                                               : "within the spread");
+        vyre_table_add(&table, "%s", bench_direction_name(change->direction));
     }
     vyre_page_table(page, &table);
     vyre_strbuf_printf(&text, "%zu clearly faster, %zu clearly slower, %zu not in %s",
@@ -237,9 +236,8 @@ static void write_page(const bench_report *report, vyre_format format, vyre_strb
                        "vyre %s on %s, %u thread%s, %s. At most %u runs and %.4g s per cell, with "
                        "devices taking turns. Times are by the host's clock, rates by the device's "
                        "own if it has one.",
-                       bench->version, bench->machine, bench->threads,
-                       bench->threads == 1 ? "" : "s", bench->date, bench->runs,
-                       (double)bench->budget_ns * 1e-9);
+                       bench->version, bench->machine, bench->threads, vyre_plural(bench->threads),
+                       bench->date, bench->runs, (double)bench->budget_ns * 1e-9);
     vyre_page_paragraph(&page, vyre_strbuf_string(&words));
     vyre_page_heading(&page, "Devices");
     write_devices(&page, bench);
@@ -361,9 +359,7 @@ static void write_csv(const bench_report *report, vyre_strbuf *text) {
         add_csv_start(&table, "change", change->row->operation, vyre_data_name(change->row->data),
                       change->row->size, bench->devices[change->device].name, "");
         add_csv_end(&table, change->before / change->after,
-                    change->direction > 0   ? "faster"
-                    : change->direction < 0 ? "slower"
-                                            : "within the spread");
+                    bench_direction_name(change->direction));
     }
     vyre_table_write(text, &table, VYRE_FORMAT_CSV);
 }

@@ -247,7 +247,10 @@ static vyre_status set_table(bench_run *bench, const char *path) {
     vyre_option_info option = vyre_option_describe(VYRE_OPTION_ROUTES);
     char *otherwise = NULL;
     vyre_status status = *option.text ? VYRE_OK : vyre_routes_default_path(&otherwise);
-    bench->table = status ? NULL : vyre_copy_string(otherwise ? otherwise : option.text);
+    bench->table = status ? NULL
+                          : vyre_copy_string(otherwise      ? otherwise
+                                             : *option.text ? option.text
+                                                            : "off");
     vyre_routes_path_free(otherwise);
     return status || bench->table ? status : vyre_no_memory("to measure");
 }

@@ -88,7 +88,8 @@ static void put_counts(vyre_strbuf *text, const vyre_cache_disk_counts *counts) 
 
 static void put_text(vyre_strbuf *text, const vyre_cache_list *list) {
     if (!list->path) {
-        vyre_strbuf_printf(text, "no cache: %s\n", cli_no_cache());
+        vyre_strbuf_puts(text, "no cache: ");
+        cli_describe_no_home(text, "XDG_CACHE_HOME");
         return;
     }
     cli_describe_cache(text, list);

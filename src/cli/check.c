@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "base/visible.h"
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/input.h"
@@ -190,11 +191,13 @@ static cli_exit describe_text(job *j, const cli_input *input, cli_selection chos
     vyre_strbuf text = {0};
     for (size_t i = chosen.first; i < chosen.end; i++) {
         cli_describe_text(&text, cli_input_program(input, i), input->name, cli_output_has_color());
+        size_t rest = text.size;
         if (j->arguments->values[RACES].given) {
             result = worse(result, check_races(j, input, i, &text));
         }
+        vyre_visible_clean(&text, rest, true);
     }
-    cli_output_write(&text);
+    cli_output_write_rendered(&text);
     return result;
 }
 

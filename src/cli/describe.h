@@ -19,8 +19,8 @@ void cli_describe_json(vyre_json *json, const vyre_program *program);
 
 /* The line on the cache of compiled programs: where it is, what it holds, what it may. */
 void cli_describe_cache(vyre_strbuf *text, const vyre_cache_list *list);
-/* Why there is none, where it has no path. */
-const char *cli_no_cache(void);
+/* The line on why there is no place for the user's own files, where `variable` could name one. */
+void cli_describe_no_home(vyre_strbuf *text, const char *variable);
 
 /* 32 hexadecimal digits. */
 void cli_describe_digest(vyre_strbuf *text, const vyre_program *program);

@@ -1,5 +1,8 @@
+#include <string.h>
+
 #include "base/environment.h"
 #include "base/units.h"
+#include "base/visible.h"
 #include "cli/describe.h"
 #include "ir/print.h"
 #include "ir/program.h"
@@ -44,9 +47,12 @@ void cli_describe_cache(vyre_strbuf *text, const vyre_cache_list *list) {
     }
 }
 
-const char *cli_no_cache(void) {
-    return vyre_environment_is_foreign() ? "this process runs with more privileges than its user"
-                                         : "neither XDG_CACHE_HOME nor HOME is an absolute path";
+void cli_describe_no_home(vyre_strbuf *text, const char *variable) {
+    if (vyre_environment_is_foreign()) {
+        vyre_strbuf_puts(text, "this process runs with more privileges than its user\n");
+    } else {
+        vyre_strbuf_printf(text, "neither %s nor HOME is an absolute path\n", variable);
+    }
 }
 
 /* An array whose name was not kept goes by its number. */
@@ -228,8 +234,13 @@ void cli_describe_text(vyre_strbuf *text, const vyre_program *program, const cha
     vyre_determinism class_of = vyre_program_determinism(program);
     const char *reason = vyre_program_determinism_reason(program);
     vyre_stats stats = vyre_program_stats(program);
-    vyre_strbuf_printf(text, "program %s%s%s in %s\n", color ? "\033[1m" : "",
-                       vyre_program_name(program), color ? "\033[0m" : "", file);
+    const char *name = vyre_program_name(program);
+    vyre_strbuf_puts(text, color ? "program \033[1m" : "program ");
+    vyre_strbuf_visible(text, name, strlen(name));
+    vyre_strbuf_puts(text, color ? "\033[0m in " : " in ");
+    vyre_strbuf_visible(text, file, strlen(file));
+    size_t rest = text->size;
+    vyre_strbuf_putc(text, '\n');
     cli_describe_label(text, "class");
     vyre_strbuf_printf(text, "%s%s%s\n", vyre_determinism_name(class_of), *reason ? ": " : "",
                        reason);
@@ -241,4 +252,5 @@ void cli_describe_text(vyre_strbuf *text, const vyre_program *program, const cha
     describe_requirements(text, ir);
     describe_steps(text, ir);
     describe_statistics(text, &stats);
+    vyre_visible_clean(text, rest, true);
 }

@@ -119,7 +119,12 @@ static vyre_status examine_routes(examination *x) {
     if (!strcmp(vyre_option_describe(VYRE_OPTION_ROUTES).text, "off")) {
         return VYRE_OK;
     }
-    VYRE_TRY(bench_routes_path(NULL, &x->routes_path));
+    vyre_status status = bench_routes_path(NULL, &x->routes_path);
+    if (vyre_status_code_of(status) == VYRE_STATUS_NOT_FOUND) {
+        vyre_status_free(status);
+        return VYRE_OK;
+    }
+    VYRE_TRY(status);
     x->routes_failure = vyre_routes_load(vyre_strbuf_string(&x->routes_path), &table);
     x->has_routes = access(vyre_strbuf_string(&x->routes_path), F_OK) == 0;
     for (; table && (op = vyre_routes_op_at(table, x->routes)); x->routes++) {
@@ -136,8 +141,7 @@ static vyre_status examine_routes(examination *x) {
 /* Looks for dialects as a process does that needs its first operation. */
 static vyre_status examine_dialects(examination *x) {
     vyre_streams streams = {0};
-    vyre_folder_list list;
-    vyre_folder_list_init(&list);
+    vyre_folder_list list = {0};
     vyre_status status = vyre_streams_read_fixed(&streams);
     status = status ? status : vyre_folder_list_usual(&list);
     status = status ? status : vyre_folder_search_run(&x->dialects, &list, NULL, &streams);
@@ -165,6 +169,7 @@ static vyre_status examine(examination *x) {
     if (!x->cache_failure && x->cache->path && x->cache->limit_bytes) {
         x->cache_failure = check_writable(x->cache->path);
     }
+    x->problems += x->cache && x->cache->refused_count;
     for (size_t i = 0; i < x->record_count; i++) {
         x->problems += is_problem_record(&x->records[i]);
     }
@@ -273,9 +278,15 @@ static void write_cache(const examination *x, vyre_strbuf *text) {
     if (x->cache_failure) {
         vyre_strbuf_printf(text, "%s\n", vyre_status_text(x->cache_failure));
     } else if (!cache->path) {
-        vyre_strbuf_printf(text, "none: %s\n", cli_no_cache());
+        vyre_strbuf_puts(text, "none: ");
+        cli_describe_no_home(text, "XDG_CACHE_HOME");
     } else {
         cli_describe_cache(text, cache);
+        if (cache->refused_count) {
+            vyre_strbuf_printf(text, "%s%s", mark(true), cache->refusal);
+            vyre_strbuf_printf(text, cache->refused_count > 1 ? "; and %zu like it\n" : "\n",
+                               cache->refused_count - 1);
+        }
     }
 }
 
@@ -286,7 +297,12 @@ static void write_routes(const examination *x, vyre_strbuf *text) {
     if (x->routes_failure) {
         vyre_strbuf_printf(text, "%s\n", vyre_status_text(x->routes_failure));
     } else if (!x->routes_path.size) {
-        vyre_strbuf_puts(text, "none, because VYRE_ROUTES is off\n");
+        if (!strcmp(vyre_option_describe(VYRE_OPTION_ROUTES).text, "off")) {
+            vyre_strbuf_puts(text, "none, because VYRE_ROUTES is off\n");
+        } else {
+            vyre_strbuf_puts(text, "none: ");
+            cli_describe_no_home(text, "XDG_CONFIG_HOME");
+        }
     } else if (!x->has_routes) {
         vyre_strbuf_printf(text, "%s: does not exist yet; `vyre certify` writes it\n", path);
     } else {
@@ -403,6 +419,8 @@ static void json_cache(const examination *x, vyre_json *json) {
         vyre_json_add_u64(json, "programs", cache->entry_count);
         vyre_json_add_u64(json, "bytes", cache->total_bytes);
         vyre_json_add_u64(json, "limit_bytes", cache->limit_bytes);
+        vyre_json_add_u64(json, "refused", cache->refused_count);
+        vyre_json_add_string(json, "refusal", cache->refusal);
     } else {
         vyre_json_add_string(json, "failure", vyre_status_text(x->cache_failure));
     }

@@ -110,8 +110,9 @@ static const vyre_emitter *find_emitter(const char *id) {
     return vyre_emitter_find(vyre_target_id(vyre_target_read(id)));
 }
 
+/* `operation` is NULL for a program of a file and for a variant that was named. */
 static vyre_status emit_program(const cli_arguments *arguments, const vyre_emitter *emitter,
-                                const vyre_program *program) {
+                                const vyre_operation *operation, const vyre_program *program) {
     vyre_emit_options options_given = {.device = arguments->values[DEVICE].text};
     const char *path = arguments->values[OUTPUT].given ? arguments->values[OUTPUT].text : "-";
     vyre_strbuf text = {0};
@@ -122,7 +123,8 @@ static vyre_status emit_program(const cli_arguments *arguments, const vyre_emitt
                                 "the output for %s is binary, and stdout is a terminal",
                                 emitter->target);
     }
-    VYRE_TRY(vyre_emit(emitter, program, &options_given, &bytes, &size));
+    VYRE_TRY(operation ? vyre_emit_operation(emitter, operation, &options_given, &bytes, &size)
+                       : vyre_emit(emitter, program, &options_given, &bytes, &size));
     vyre_strbuf_add(&text, (const char *)bytes, size);
     vyre_bytes_free(bytes);
     return cli_output_save(path, &text);
@@ -167,8 +169,11 @@ static cli_exit run(const cli_arguments *arguments) {
             goto done;
         }
     }
-    status =
-        status ? status : emit_program(arguments, emitter, cli_input_program(&input, chosen.first));
+    if (!status) {
+        const vyre_operation *operation = arguments->values[VARIANT].text ? NULL : input.operation;
+        status =
+            emit_program(arguments, emitter, operation, cli_input_program(&input, chosen.first));
+    }
     if (status) {
         result = cli_message_status(arguments->command, status);
     }

@@ -31,7 +31,9 @@ const cli_command cli_command_fmt = {
     .text =
         "Prints each FILE in canonical layout, with its comments. The meaning does not change. The "
         "command refuses a file with syntax errors; it ignores other errors.\n\n"
-        "With --write each file is replaced atomically: a failure leaves the old text in place.",
+        "With --write each file is replaced atomically: a failure leaves the old text in place. "
+        "The file keeps its owner and mode. A file with several names (hard links), or one that "
+        "this user cannot give back to its owner, is written in place.",
     .operand = CLI_OPERAND_FILE,
     .operands_min = 1,
     .operands_max = CLI_ANY_NUMBER,
@@ -79,7 +81,7 @@ static cli_exit format_file(const cli_arguments *arguments, const char *path, si
     } else if (!write && !check) {
         vyre_strbuf_add(&text, formatted, size);
     }
-    cli_output_write(&text);
+    cli_output_write_data(&text);
 done:
     vyre_string_free(formatted);
     cli_input_deinit(&input);

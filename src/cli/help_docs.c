@@ -124,8 +124,8 @@ bool cli_help_variable(size_t index, cli_variable *out_variable) {
     static const cli_variable others[] = {
         {"HOME", "an absolute path", "", "the folder of the next two variables' defaults"},
         {"XDG_CONFIG_HOME", "an absolute path", "$HOME/.config",
-         "the folder with the manifests of backends in vyre/backends.d and of dialects in "
-         "vyre/dialects"},
+         "the folder with the manifests of backends in vyre/backends.d, of dialects in "
+         "vyre/dialects, and the routes in vyre/pgo.toml; a relative path is ignored"},
         {"XDG_CACHE_HOME", "an absolute path", "$HOME/.cache",
          "the folder with compiled programs in vyre/pipelines; a relative path is ignored"},
         {"NO_COLOR", "any text", "", "if set, vyre prints no colours, not even on a terminal"},

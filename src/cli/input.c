@@ -159,7 +159,7 @@ static vyre_status show_diagnostics(const cli_input *input) {
     size_t size;
     VYRE_TRY(cli_input_render(
         input, cli_message_has_color() ? VYRE_FORM_COLOR_TEXT : VYRE_FORM_TEXT, &text, &size));
-    cli_message_write(text, size);
+    cli_message_write_rendered(text, size);
     vyre_string_free(text);
     return VYRE_OK;
 }

@@ -52,8 +52,7 @@ static cli_exit run(size_t count, const char **words) {
     if (!count) {
         vyre_strbuf text = {0};
         cli_help_overview(&text);
-        cli_message_write(text.data, text.size);
-        vyre_strbuf_free(&text);
+        cli_message_write(&text);
         return CLI_EXIT_USAGE;
     }
     const cli_command *command = cli_command_find(subcommand_of(words[0]));

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "base/visible.h"
 #include "cli/progress.h"
 
 static int output_error; /* errno of the first write that failed */
@@ -28,6 +29,19 @@ void cli_output_prepare(void) {
 }
 
 void cli_output_write(vyre_strbuf *text) {
+    vyre_visible_clean(text, 0, true);
+    cli_output_write_rendered(text);
+}
+
+void cli_output_write_data(vyre_strbuf *data) {
+    if (cli_output_is_terminal()) {
+        cli_output_write(data);
+    } else {
+        cli_output_write_rendered(data);
+    }
+}
+
+void cli_output_write_rendered(vyre_strbuf *text) {
     if (!output_error && text->failed) {
         output_error = ENOMEM;
     }
@@ -80,7 +94,18 @@ bool cli_message_has_color(void) {
     return has_color(STDERR_FILENO);
 }
 
-void cli_message_write(const char *data, size_t size) {
+void cli_message_write(vyre_strbuf *text) {
+    static const char lost[] = "vyre: out of memory. Fix: free memory, then try again\n";
+    if (text->failed) {
+        cli_message_write_rendered(lost, sizeof lost - 1);
+    } else {
+        vyre_visible_clean(text, 0, true);
+        cli_message_write_rendered(text->data, text->size);
+    }
+    vyre_strbuf_free(text);
+}
+
+void cli_message_write_rendered(const char *data, size_t size) {
     cli_progress_hide();
     (void)vyre_file_write_open(STDERR_FILENO, data, size);
 }
@@ -91,14 +116,7 @@ void cli_message_print(const char *format, ...) {
     va_start(arguments, format);
     vyre_strbuf_vprintf(&text, format, arguments);
     va_end(arguments);
-    if (text.failed) {
-        vyre_strbuf_free(&text);
-        static const char lost[] = "vyre: out of memory. Fix: free memory, then try again\n";
-        cli_message_write(lost, sizeof lost - 1);
-        return;
-    }
-    cli_message_write(text.data, text.size);
-    vyre_strbuf_free(&text);
+    cli_message_write(&text);
 }
 
 vyre_status cli_no_name(const char *what) {
@@ -139,13 +157,18 @@ vyre_status cli_output_save(const char *path, vyre_strbuf *contents) {
     vyre_status status = VYRE_OK;
     struct stat about;
     if (!strcmp(path, "-")) {
-        cli_output_write(contents);
+        cli_output_write_data(contents);
         return VYRE_OK;
     }
     if (!*path) {
         return cli_no_name("the FILE to write");
     }
+    status = vyre_file_check_planted(path);
     bool special = stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+    if (status) {
+        vyre_strbuf_free(contents);
+        return status;
+    }
     if (contents->failed) {
         status = vyre_no_memory("for the contents of %s", path);
     } else if (special) {

@@ -12,8 +12,18 @@
  * stream that the caller closed. */
 void cli_output_prepare(void);
 
-/* Writes what the buffer holds and empties it. One that ran out of memory is a failure, too. */
+/* Writes what the buffer holds and empties it. One that ran out of memory is a failure, too.
+ * Names and texts from outside may stand in it: controls other than line feed and tab, and what
+ * changes the direction of text, leave as escapes. */
 void cli_output_write(vyre_strbuf *text);
+
+/* The same for a result that others read on, such as a program: as it is into a file or a pipe,
+ * with escapes onto a terminal. */
+void cli_output_write_data(vyre_strbuf *data);
+
+/* The same without a change, for text with colours. The caller has made visible what is not
+ * its own. */
+void cli_output_write_rendered(vyre_strbuf *text);
 
 /* False once stdout could not be written; commands that write without end stop then. */
 bool cli_output_is_open(void);
@@ -29,8 +39,9 @@ bool cli_output_is_terminal(void);
 bool cli_output_has_color(void);
 bool cli_message_has_color(void);
 
-/* Writes to stderr, after everything that went to stdout before. */
-void cli_message_write(const char *data, size_t size);
+/* The same to stderr, after everything that went to stdout before. */
+void cli_message_write(vyre_strbuf *text);
+void cli_message_write_rendered(const char *data, size_t size);
 void cli_message_print(const char *format, ...) VYRE_PRINTF(1, 2);
 
 /* The error for a file whose name is empty. */

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/strbuf.h"
+#include "base/visible.h"
 #include "cli/output.h"
 
 enum { BAR_MIN = 8, BAR_MAX = 32, NOW_MIN = 12, COLUMNS_USUAL = 80, COLUMNS_MAX = 200 };
@@ -62,13 +63,13 @@ static void put_bar(vyre_strbuf *text, const cli_progress *progress, size_t widt
 /* The bar gets what the words leave, the words behind it what the bar leaves; the last column stays
  * free, since some terminals go to the next line there. */
 static void draw(cli_progress *progress, const char *now, uint64_t now_ns) {
-    vyre_strbuf line = {0}, count = {0};
+    vyre_strbuf line = {0}, count = {0}, words = {0};
     size_t columns = count_columns() - 1, what_size = strlen(progress->what);
-    now = now ? now : "";
+    vyre_strbuf_visible(&words, now ? now : "", now ? strlen(now) : 0);
     vyre_strbuf_printf(&count, " %llu/%llu", (unsigned long long)progress->done,
                        (unsigned long long)progress->total);
     put_rest(&count, progress, now_ns);
-    size_t fixed = what_size + count.size, now_size = *now ? strlen(now) + 2 : 0;
+    size_t fixed = what_size + count.size, now_size = words.size ? words.size + 2 : 0;
     size_t room = columns > fixed ? columns - fixed : 0;
     size_t kept = (now_size < NOW_MIN ? now_size : NOW_MIN) + 3; /* for words and brackets */
     size_t width = room > kept ? room - kept : 0;
@@ -83,7 +84,7 @@ static void draw(cli_progress *progress, const char *now, uint64_t now_ns) {
         vyre_strbuf_puts(&line, vyre_strbuf_string(&count));
         if (now_size && room > 2) {
             vyre_strbuf_puts(&line, ": ");
-            vyre_strbuf_add(&line, now, (now_size < room ? now_size : room) - 2);
+            vyre_strbuf_add(&line, words.data, (now_size < room ? now_size : room) - 2);
         }
     }
     vyre_strbuf_puts(&line, "\x1b[K");
@@ -94,6 +95,7 @@ static void draw(cli_progress *progress, const char *now, uint64_t now_ns) {
     progress->drawn_ns = now_ns;
     vyre_strbuf_free(&line);
     vyre_strbuf_free(&count);
+    vyre_strbuf_free(&words);
 }
 
 void cli_progress_begin(cli_progress *progress, const char *what, uint64_t total) {

@@ -120,7 +120,7 @@ static void report_text(vyre_strbuf *text, const cli_input *input, const cli_rac
         render_finding(&message, input, vyre_findings_get(findings, i));
     }
     text->failed |= message.failed;
-    cli_message_write(message.data, message.size);
+    cli_message_write_rendered(message.data, message.size);
     vyre_strbuf_free(&message);
     cli_describe_label(text, "races");
     if (count) {

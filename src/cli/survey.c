@@ -5,6 +5,7 @@
 
 #include "backend/table.h"
 #include "base/status.h"
+#include "registry/probe.h"
 #include "registry/registry.h"
 #include "registry/select.h"
 #include "runtime/device.h"
@@ -30,10 +31,22 @@ static vyre_status add(cli_survey *survey, cli_survey_row row) {
     return VYRE_OK;
 }
 
+/* The code of plugins is tried in a child process first: a crash there is a row of the survey. */
+static bool is_plugin(const vyre_registration *registration) {
+    const char *origin = vyre_registry_origin(vyre_registry_default(), registration->id);
+    return origin && *origin == '/';
+}
+
 static vyre_status take_device(cli_survey *survey, const vyre_registration *registration,
-                               uint32_t index) {
+                               uint32_t index, bool *out_survived) {
     cli_survey_row row = {.registration = registration, .index = index};
-    row.failure = vyre_registration_acquire(registration, index, &row.device);
+    if (is_plugin(registration)) {
+        row.failure = vyre_registration_probe(registration, index);
+    }
+    *out_survived = !row.failure;
+    if (!row.failure) {
+        row.failure = vyre_registration_acquire(registration, index, &row.device);
+    }
     return add(survey, row);
 }
 
@@ -49,13 +62,14 @@ static void measure(const cli_survey *survey, const vyre_registration *registrat
 
 static vyre_status take_backend(cli_survey *survey, const vyre_registration *registration) {
     measure(survey, registration);
-    uint32_t count = vyre_registration_device_count(registration);
+    bool survived;
     /* That there is not even one is worth a row, which says why. */
-    vyre_status status = take_device(survey, registration, 0);
-    for (uint32_t i = 1; i < count && !status; i++) {
-        status = take_device(survey, registration, i);
+    VYRE_TRY(take_device(survey, registration, 0, &survived));
+    uint32_t count = survived ? vyre_registration_device_count(registration) : 1;
+    for (uint32_t i = 1; i < count && survived; i++) {
+        VYRE_TRY(take_device(survey, registration, i, &survived));
     }
-    return status;
+    return VYRE_OK;
 }
 
 vyre_status cli_survey_take_all(cli_survey *survey) {

@@ -16,26 +16,30 @@
 
 static const char last_table[] = "\n[certificate]\n";
 
-static vyre_str str(const char *text) {
-    return (vyre_str){text, strlen(text)};
+static const char *suite_name(uint32_t number) {
+    return conform_suite_name((conform_suite_kind)number);
+}
+
+static const char *tag_name(uint32_t number) {
+    return conform_tag_name((conform_tag)number);
 }
 
 /* Writing */
 
 static void put_string(vyre_toml_writer *w, const char *key, const char *value) {
-    vyre_toml_write_key(w, str(key));
-    vyre_toml_write_string(w, str(value));
+    vyre_toml_write_key(w, vyre_str_of(key));
+    vyre_toml_write_string(w, vyre_str_of(value));
 }
 
 static void put_number(vyre_toml_writer *w, const char *key, uint64_t number) {
-    vyre_toml_write_key(w, str(key));
+    vyre_toml_write_key(w, vyre_str_of(key));
     if (number <= INT64_MAX) {
         vyre_toml_write_integer(w, (int64_t)number);
         return;
     }
     char digits[24];
     snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
-    vyre_toml_write_string(w, str(digits));
+    vyre_toml_write_string(w, vyre_str_of(digits));
 }
 
 static void put_version(vyre_toml_writer *w, const char *key, unsigned major, unsigned minor) {
@@ -50,26 +54,25 @@ static void put_digest(vyre_toml_writer *w, const char *key, uint64_t digest) {
     put_string(w, key, text);
 }
 
+/* The words of a set, a bit each. */
+static void put_words(vyre_toml_writer *w, const char *key, uint64_t set, uint32_t count,
+                      const char *(*name)(uint32_t)) {
+    vyre_toml_write_key(w, vyre_str_of(key));
+    vyre_toml_write_array(w);
+    for (uint32_t i = 0; i < count; i++) {
+        if (set >> i & 1) {
+            vyre_toml_write_string(w, vyre_str_of(name(i)));
+        }
+    }
+    vyre_toml_write_array_end(w);
+}
+
 static void put_asked_for(const conform_session *c, vyre_toml_writer *w) {
     put_number(w, "seed", c->seed);
     put_number(w, "programs", c->programs);
     put_number(w, "runs", c->runs);
-    vyre_toml_write_key(w, str("suites_asked_for"));
-    vyre_toml_write_array(w);
-    for (conform_suite_kind kind = 0; kind < CONFORM_SUITE_COUNT; kind++) {
-        if (conform_session_has_suite(c, kind)) {
-            vyre_toml_write_string(w, str(conform_suite_name(kind)));
-        }
-    }
-    vyre_toml_write_array_end(w);
-    vyre_toml_write_key(w, str("tags_asked_for"));
-    vyre_toml_write_array(w);
-    for (conform_tag tag = 1; tag < CONFORM_TAG_COUNT; tag++) {
-        if (c->tags & CONFORM_TAG_BIT(tag)) {
-            vyre_toml_write_string(w, str(conform_tag_name(tag)));
-        }
-    }
-    vyre_toml_write_array_end(w);
+    put_words(w, "suites_asked_for", c->suites, CONFORM_SUITE_COUNT, suite_name);
+    put_words(w, "tags_asked_for", c->tags, CONFORM_TAG_COUNT, tag_name);
     put_string(w, "ids_asked_for", c->glob ? c->glob : "*");
 }
 
@@ -81,10 +84,10 @@ static void put_sizes(vyre_toml_writer *w, const char *key, const uint32_t sizes
 
 /* Who was tested, but for what is measured anew each time. */
 static void put_profile(const vyre_profile *profile, vyre_toml_writer *w) {
-    vyre_toml_write_header(w, (vyre_str[]){str("profile")}, 1);
+    vyre_toml_write_header(w, (vyre_str[]){vyre_str_of("profile")}, 1);
     put_string(w, "timing_quality", vyre_timing_name(profile->timing_quality));
 #define FLAG(name, bit, text)                                                                      \
-    vyre_toml_write_key(w, str(text));                                                             \
+    vyre_toml_write_key(w, vyre_str_of(text));                                                     \
     vyre_toml_write_bool(w, profile->flags &VYRE_PROFILE_##name);
     VYRE_PROFILE_FLAGS(FLAG)
 #undef FLAG
@@ -101,7 +104,8 @@ static void put_profile(const vyre_profile *profile, vyre_toml_writer *w) {
 
 static void put_suite(const conform_session *c, conform_suite_kind kind, vyre_toml_writer *w) {
     const conform_tally *tally = &c->tallies[kind];
-    vyre_toml_write_header(w, (vyre_str[]){str("suites"), str(conform_suite_name(kind))}, 2);
+    vyre_toml_write_header(
+        w, (vyre_str[]){vyre_str_of("suites"), vyre_str_of(conform_suite_name(kind))}, 2);
     for (conform_fate fate = 0; fate < CONFORM_FATE_COUNT; fate++) {
         put_number(w, conform_fate_name(fate), tally->counts[fate]);
     }
@@ -112,14 +116,14 @@ static void put_suite(const conform_session *c, conform_suite_kind kind, vyre_to
         }
         char key[40];
         snprintf(key, sizeof key, "%s_cases", conform_fate_name(fate));
-        vyre_toml_write_key(w, str(key));
+        vyre_toml_write_key(w, vyre_str_of(key));
         vyre_toml_write_array(w);
         for (size_t i = 0; i < c->cases.count; i++) {
             const conform_case *one = &c->cases.items[i];
             if (one->suite == kind && one->fate == fate) {
                 vyre_strbuf line = {0};
                 vyre_strbuf_printf(&line, "%s: %s", one->id, one->text);
-                vyre_toml_write_string(w, str(vyre_strbuf_string(&line)));
+                vyre_toml_write_string(w, vyre_str_of(vyre_strbuf_string(&line)));
                 w->text->failed |= line.failed;
                 vyre_strbuf_free(&line);
             }
@@ -131,7 +135,7 @@ static void put_suite(const conform_session *c, conform_suite_kind kind, vyre_to
             snprintf(line, sizeof line, "%s.%llu: %s", conform_suite_name(kind),
                      (unsigned long long)(failed ? seeded->failed_seed : seeded->refused_seed),
                      failed ? seeded->failure : seeded->refusal);
-            vyre_toml_write_string(w, str(line));
+            vyre_toml_write_string(w, vyre_str_of(line));
         }
         vyre_toml_write_array_end(w);
     }
@@ -164,7 +168,7 @@ void conform_certificate_write(const conform_session *c, vyre_strbuf *text) {
     }
     put_string(&w, "verdict", conform_session_verdict(c));
     put_string(&w, "started", c->started);
-    vyre_toml_write_key(&w, str("seconds"));
+    vyre_toml_write_key(&w, vyre_str_of("seconds"));
     vyre_toml_write_float(&w, c->seconds);
     put_asked_for(c, &w);
     put_profile(&profile, &w);
@@ -242,14 +246,6 @@ static vyre_status read_words(const vyre_toml_value *root, const char *key, uint
         *out |= (uint64_t)1 << k;
     }
     return VYRE_OK;
-}
-
-static const char *suite_name(uint32_t number) {
-    return conform_suite_name((conform_suite_kind)number);
-}
-
-static const char *tag_name(uint32_t number) {
-    return conform_tag_name((conform_tag)number);
 }
 
 static vyre_status read_string(const vyre_toml_value *root, const char *key, char **out) {

@@ -20,8 +20,6 @@ typedef struct conform_claims {
     uint64_t digest;    /* of all outputs that were seen */
 } conform_claims;
 
-void conform_claims_add_outputs(conform_claims *claims, const vyre_outputs *outputs);
-
 VYRE_MUST_USE vyre_status conform_witnesses_check(vyre_device *device,
                                                   const vyre_operation *operation,
                                                   conform_claims *claims, vyre_strbuf *failures);

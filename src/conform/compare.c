@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/status.h"
-#include "conform/property.h"
+#include "ir/program.h"
 #include "runtime/device.h"
 
 enum {
@@ -15,8 +16,68 @@ enum {
     GARBAGE = 0xcd,
 };
 
+/* Properties */
+
+static const struct {
+    const char *text, *meaning;
+} property_rows[] = {
+#define ROW(name, text, meaning) [CONFORM_PROPERTY_##name] = {text, meaning},
+    CONFORM_PROPERTIES(ROW)
+#undef ROW
+};
+
+const char *conform_property_name(conform_property property) {
+    return property_rows[property].text;
+}
+
+const char *conform_property_meaning(conform_property property) {
+    return property_rows[property].meaning;
+}
+
+/* Bytes as they lie in memory: any order will do. */
+#define COMPARE(bytes)                                                                             \
+    static int compare_##bytes(const void *left, const void *right) {                              \
+        return memcmp(left, right, bytes);                                                         \
+    }
+COMPARE(1)
+COMPARE(2)
+COMPARE(4)
+COMPARE(8)
+
+/* Modulo 2^width, the carry going from byte to byte. */
+static void add_up(uint32_t bytes, uint8_t *data, size_t size) {
+    for (size_t at = bytes; at < size; at += bytes) {
+        unsigned carry = 0;
+        for (uint32_t k = 0; k < bytes; k++) {
+            carry += (unsigned)data[k] + data[at + k];
+            data[k] = (uint8_t)carry;
+            carry >>= 8;
+        }
+    }
+    memset(data + bytes, 0, size - bytes);
+}
+
+void conform_property_settle(conform_property property, vyre_type type, uint8_t *data,
+                             size_t size) {
+    uint32_t bytes = vyre_type_bytes(type);
+    if (property == CONFORM_PROPERTY_SAME || size <= bytes) {
+        return;
+    }
+    if (property == CONFORM_PROPERTY_TOTAL) {
+        add_up(bytes, data, size);
+        return;
+    }
+    qsort(data, size / bytes, bytes,
+          bytes == 1   ? compare_1
+          : bytes == 2 ? compare_2
+          : bytes == 4 ? compare_4
+                       : compare_8);
+}
+
+/* Comparing */
+
 /* Every run ends some time. */
-static const vyre_dispatch_config run_config = {.timeout_ns = (uint64_t)10 * 1000000000u};
+static const vyre_dispatch_config run_config = {.timeout_ns = (uint64_t)60 * 1000000000u};
 
 /* Memory with a fence on both sides. */
 typedef struct fenced {
@@ -190,8 +251,7 @@ static void settle(const conform_trial *trial, const vyre_program *program, vyre
     const vyre_ir *ir = vyre_program_ir(program);
     uint32_t output = 0;
     for (uint32_t arg = 0; arg < ir->arg_count && output < outputs->count; arg++) {
-        uint32_t resource = ir->args[arg].resource;
-        if (resource != VYRE_NONE && ir->resources[resource].access != VYRE_ACCESS_IN) {
+        if (vyre_ir_is_output(ir, arg)) {
             conform_property_settle(property_of(trial, output), (vyre_type)ir->args[arg].type,
                                     outputs->items[output].data, outputs->items[output].size);
             output++;
@@ -214,6 +274,13 @@ vyre_status conform_expect(const conform_pair *conform, const conform_trial *tri
         settle(trial, program, out_expected);
     }
     return status;
+}
+
+uint64_t conform_digest(uint64_t digest, const vyre_outputs *outputs) {
+    for (size_t i = 0; i < outputs->count; i++) {
+        digest = vyre_hash_next(digest, outputs->items[i].data, outputs->items[i].size);
+    }
+    return digest;
 }
 
 vyre_status conform_compare(const conform_pair *conform, const conform_trial *trial,

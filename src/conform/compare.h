@@ -5,7 +5,7 @@
  * a changed input all show.
  *
  * trial.h     what is run            generate.c  random ones by seed
- * conform.c   the comparison         shrink.c    the smallest one that still fails
+ * compare.c   the comparison         shrink.c    the smallest one that still fails
  */
 #ifndef VYRE_CONFORM_COMPARE_H
 #define VYRE_CONFORM_COMPARE_H
@@ -13,6 +13,28 @@
 #include <vyre/device.h>
 
 #include "conform/trial.h"
+
+/* Properties: how an output of a program is compared, where its bytes may depend on the schedule.
+ * Whatever a property lets vary is taken out of the bytes: sorted, added up. What remains must be
+ * the same, and is what digests are made of. X(name, text, meaning). */
+#define CONFORM_PROPERTIES(X)                                                                      \
+    X(SAME, "same", "the same bytes")                                                              \
+    X(PERMUTATION, "permutation", "the same elements, in any order")                               \
+    X(TOTAL, "total", "elements whose sum is the same")
+
+typedef enum conform_property {
+#define CONFORM_PROPERTY_ENUM(name, text, meaning) CONFORM_PROPERTY_##name,
+    CONFORM_PROPERTIES(CONFORM_PROPERTY_ENUM)
+#undef CONFORM_PROPERTY_ENUM
+        CONFORM_PROPERTY_COUNT
+} conform_property;
+
+const char *conform_property_name(conform_property property);
+const char *conform_property_meaning(conform_property property);
+
+/* Brings the elements of an output into the one form that all outputs with that property have. A
+ * total stands in the first element, and the others are 0. */
+void conform_property_settle(conform_property property, vyre_type type, uint8_t *data, size_t size);
 
 typedef enum conform_verdict {
     CONFORM_VERDICT_SAME,
@@ -40,6 +62,9 @@ typedef struct conform_pair {
 /* What the oracle says to a program with the arguments of a trial, settled by its properties. */
 VYRE_MUST_USE vyre_status conform_expect(const conform_pair *conform, const conform_trial *trial,
                                          const vyre_program *program, vyre_outputs *out_expected);
+
+/* Goes on with a digest over all outputs. */
+uint64_t conform_digest(uint64_t digest, const vyre_outputs *outputs);
 
 /* Holds the subject against that. A status only if memory ran out. */
 VYRE_MUST_USE vyre_status conform_compare(const conform_pair *conform, const conform_trial *trial,

@@ -1,15 +1,12 @@
 #include "conform/generate.h"
 
-#include <string.h>
-
-#include "base/alloc.h"
 #include "base/status.h"
 
 /* Arguments */
 
-static uint8_t *random_bytes(generator *g, vyre_type type, size_t count) {
-    uint32_t bytes = vyre_type_bytes(type);
-    uint8_t *data = vyre_alloc_zeroed(count * bytes + 1, 1);
+uint8_t *generate_argument(generator *g, const char *name, vyre_type type, size_t count) {
+    uint8_t *data = conform_trial_add(g->trial, name, type, count);
+    g->failed |= !data;
     for (size_t i = 0; data && i < count; i++) {
         uint64_t bits = vyre_random(&g->random);
         if (type == VYRE_TYPE_BOOL) {
@@ -17,31 +14,9 @@ static uint8_t *random_bytes(generator *g, vyre_type type, size_t count) {
         } else if (bits >> 62 == 0) {
             bits &= 0xff; /* small numbers meet more often */
         }
-        for (uint32_t k = 0; k < bytes; k++) {
-            data[i * bytes + k] = (uint8_t)(bits >> 8 * k);
-        }
+        conform_element_put(data, i, type, bits);
     }
     return data;
-}
-
-uint8_t *generate_argument(generator *g, const char *name, vyre_type type, size_t count) {
-    conform_trial *trial = g->trial;
-    conform_trial_value *grown =
-        vyre_resize(trial->values, trial->value_count + 1, sizeof *trial->values);
-    if (!grown) {
-        g->failed = true;
-        return NULL;
-    }
-    trial->values = grown;
-    conform_trial_value *value = &grown[trial->value_count++];
-    size_t length = strlen(name) + 1;
-    *value = (conform_trial_value){vyre_alloc(length), NULL, count * vyre_type_bytes(type)};
-    value->data = random_bytes(g, type, count);
-    if (value->name) {
-        memcpy(value->name, name, length);
-    }
-    g->failed |= !value->name || !value->data;
-    return value->data;
 }
 
 static void add_array(generator *g, uint32_t resource, vyre_type type, array_kind kind) {
@@ -304,12 +279,9 @@ vyre_status generate_end(generator *g) {
 
 vyre_status conform_generate(uint64_t seed, conform_trial *out_trial) {
     generator g;
-    vyre_status status = generate_begin(&g, seed, out_trial);
-    if (!status) {
-        vyre_build_deterministic(g.b);
-        declare_interface(&g);
-        make_steps(&g);
-        status = generate_end(&g);
-    }
-    return status;
+    VYRE_TRY(generate_begin(&g, seed, out_trial));
+    vyre_build_deterministic(g.b);
+    declare_interface(&g);
+    make_steps(&g);
+    return generate_end(&g);
 }

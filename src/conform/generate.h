@@ -127,6 +127,10 @@ void generate_refill(generator *g);
 uint32_t generate_own_index(generator *g, const generated_array *array);
 void generate_access(generator *g, level here);
 
+/* A number of a type at which rules may differ; `before` is one that it may have to do with, or
+ * NULL. */
+void generate_special(generator *g, vyre_type type, const uint8_t *before, uint8_t *out);
+
 void generate_block(generator *g, level here);
 /* Some end behind a grid barrier that may be passed over, and the others go on without them. Gives
  * the level at which they do. */

@@ -1,8 +1,8 @@
 /* Small programs: each is about one kind of rule, and the kinds and the operations of each take
  * turns, so that a few hundred seeds come by all of them. What goes in are the numbers at which
  * rules differ. */
-#include "conform/generate_small.h"
-
+#include "base/status.h"
+#include "conform/generate.h"
 #include "ir/builder.h"
 #include "ir/rule.h"
 
@@ -578,10 +578,7 @@ vyre_status conform_generate_small(uint64_t seed, conform_trial *out_trial) {
     uint32_t kind = (uint32_t)(seed % KINDS);
     turn = kinds[kind] == make_values ? turn * VALUES + kind / 3 : turn;
     generator g;
-    vyre_status status = generate_begin(&g, ~seed, out_trial);
-    if (!status) {
-        kinds[kind](&g, (uint32_t)(turn % 1000003));
-        status = generate_end(&g);
-    }
-    return status;
+    VYRE_TRY(generate_begin(&g, ~seed, out_trial));
+    kinds[kind](&g, (uint32_t)(turn % 1000003));
+    return generate_end(&g);
 }

@@ -2,20 +2,8 @@
  * numbers halfway between two of a narrower type, and a little beside. */
 #include <string.h>
 
-#include "conform/generate_small.h"
-
-typedef struct float_form {
-    uint32_t mantissa, exponent; /* bits */
-} float_form;
-
-static float_form form_of(vyre_type type) {
-    switch (type) {
-    case VYRE_TYPE_F16: return (float_form){10, 5};
-    case VYRE_TYPE_BF16: return (float_form){7, 8};
-    case VYRE_TYPE_F32: return (float_form){23, 8};
-    default: return (float_form){52, 11};
-    }
-}
+#include "conform/generate.h"
+#include "values/element.h"
 
 /* Bits below `kept` of a number: halfway, a little more or less, or as they are. */
 static uint64_t near_tie(generator *g, uint64_t bits, uint32_t kept) {
@@ -29,10 +17,11 @@ static uint64_t near_tie(generator *g, uint64_t bits, uint32_t kept) {
 }
 
 static uint64_t special_float(generator *g, vyre_type type) {
-    float_form form = form_of(type);
-    uint64_t bits = vyre_random(&g->random), one = (uint64_t)1 << form.mantissa;
-    uint64_t fraction = bits & (one - 1), sign = (bits >> 63) << (form.mantissa + form.exponent);
-    uint64_t largest = (((uint64_t)1 << form.exponent) - 1) * one, bias = (largest / one) / 2;
+    vyre_float_format form = values_float_format(type);
+    uint32_t mantissa = form.mantissa_bits, exponent = form.exponent_bits;
+    uint64_t bits = vyre_random(&g->random), one = (uint64_t)1 << mantissa;
+    uint64_t fraction = bits & (one - 1), sign = (bits >> 63) << (mantissa + exponent);
+    uint64_t largest = (((uint64_t)1 << exponent) - 1) * one, bias = (largest / one) / 2;
     static const uint32_t narrower[] = {7, 10, 23};
     switch (generate_below(g, 12)) {
     case 0: return sign;                                            /* zero */
@@ -41,7 +30,7 @@ static uint64_t special_float(generator *g, vyre_type type) {
     case 3: return sign | (largest - 1 - fraction % 2);             /* the largest */
     case 4: { /* halfway for a narrower type */
         uint32_t kept = narrower[generate_below(g, 3)];
-        uint64_t tied = near_tie(g, fraction, kept < form.mantissa ? form.mantissa - kept : 1);
+        uint64_t tied = near_tie(g, fraction, kept < mantissa ? mantissa - kept : 1);
         return sign | (bias - 3 + bits % 7) * one | (tied & (one - 1));
     }
     case 5:
@@ -98,7 +87,5 @@ void generate_special(generator *g, vyre_type type, const uint8_t *before, uint8
         out[0] = (uint8_t)(out[0] + (how == 2));
         return;
     }
-    for (uint32_t k = 0; k < bytes; k++) {
-        out[k] = (uint8_t)(bits >> 8 * k);
-    }
+    conform_element_put(out, 0, type, bits);
 }

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "conform/law_values.h"
 #include "dialect/law.h"
 #include "ir/program.h"
 
@@ -18,22 +17,13 @@ enum { RANDOM_CASES = 3, BRIEF_VALUES = 16 };
 
 /* Shapes */
 
-static vyre_type parameter_type(const vyre_operation *operation, const char *name, vyre_type type) {
+static const vyre_parameter *find_parameter(const vyre_operation *operation, const char *name) {
     for (size_t i = 0; i < operation->parameter_count; i++) {
         if (!strcmp(operation->parameters[i].name, name)) {
-            return operation->parameters[i].type; /* a bool, where buffers have a u8 */
+            return &operation->parameters[i];
         }
     }
-    return type;
-}
-
-static bool is_scalar(const vyre_operation *operation, const char *name) {
-    for (size_t i = 0; i < operation->parameter_count; i++) {
-        if (!strcmp(operation->parameters[i].name, name)) {
-            return !operation->parameters[i].is_buffer;
-        }
-    }
-    return false;
+    return NULL;
 }
 
 /* A size that is the number 1. */
@@ -44,12 +34,14 @@ static bool is_one(const vyre_ir *ir, uint32_t size) {
 
 static void add_argument(conform_law_function *f, const vyre_ir *ir, uint32_t arg, size_t *input) {
     uint32_t resource = ir->args[arg].resource;
-    const char *name = ir->strings + ir->args[arg].name;
-    vyre_type type = parameter_type(f->operation, name, (vyre_type)ir->args[arg].type);
+    const vyre_parameter *parameter =
+        find_parameter(f->operation, ir->strings + ir->args[arg].name);
+    /* A parameter is a bool where its buffer has a u8. */
+    vyre_type type = parameter ? parameter->type : (vyre_type)ir->args[arg].type;
     uint32_t access = resource == VYRE_NONE ? VYRE_ACCESS_IN : ir->resources[resource].access;
     bool is_function = f->operation->form == VYRE_OPERATION_FUNCTION;
     bool is_data = resource != VYRE_NONE && access != VYRE_ACCESS_OUT &&
-                   (!is_function || is_scalar(f->operation, name));
+                   (!is_function || (parameter && !parameter->is_buffer));
     f->by_element &= is_data || access == VYRE_ACCESS_OUT;
     if (is_data) {
         if (f->data_count < CONFORM_LAW_DATA) {
@@ -184,8 +176,7 @@ static vyre_status find_inverse(conform_law_test *t) {
     t->has_g = false;
     if (!operation || !vyre_operation_has_program(operation) || !operation->witness_count) {
         t->failed = true;
-        vyre_strbuf_printf(t->failures, "%s: the law ", t->f.operation->id);
-        vyre_law_print(t->failures, t->law);
+        conform_law_name(t);
         vyre_strbuf_puts(t->failures, " names an operation that does not exist or cannot run\n");
         return VYRE_OK;
     }
@@ -207,8 +198,7 @@ static vyre_status test_law(conform_law_test *t) {
         conform_law_shape kind = shape_of(&t->f);
         if (!status && !fits(t, kind)) {
             t->failed = true;
-            vyre_strbuf_printf(t->failures, "%s: the law ", operation->id);
-            vyre_law_print(t->failures, t->law);
+            conform_law_name(t);
             vyre_strbuf_printf(t->failures, ", %s, does not apply to such arguments\n",
                                vyre_law_meaning(t->law->kind));
         } else if (!status) {
@@ -247,9 +237,8 @@ vyre_status conform_law_check(vyre_device *device, const vyre_dialects *snapshot
 vyre_status conform_laws_check(vyre_device *device, const vyre_dialects *snapshot,
                                const vyre_operation *operation, conform_claims *claims,
                                vyre_strbuf *failures) {
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < operation->law_count && !status; i++) {
-        status = conform_law_check(device, snapshot, operation, i, false, claims, failures);
+    for (size_t i = 0; i < operation->law_count; i++) {
+        VYRE_TRY(conform_law_check(device, snapshot, operation, i, false, claims, failures));
     }
-    return status;
+    return VYRE_OK;
 }

@@ -1,4 +1,5 @@
-/* Testing laws: an operation as a function of data, and each law on such functions. */
+/* Testing laws: an operation as a function of data, each law on such functions (law_test.c), and
+ * the values they are tested on (law_values.c). */
 #ifndef VYRE_CONFORM_LAW_H
 #define VYRE_CONFORM_LAW_H
 
@@ -53,6 +54,19 @@ typedef struct conform_law_test {
 } conform_law_test;
 
 VYRE_MUST_USE vyre_status conform_law_no_memory(const conform_law_test *t);
+
+/* Begins a line of the failures: "mix.fold: the law identity(0)". */
+void conform_law_name(const conform_law_test *t);
+
+/* Appends the values of a type to try, as elements: all where they are few, else zeros, ones,
+ * extremes, subnormals, infinities, NaN and some random ones. */
+void conform_law_values(vyre_strbuf *bytes, vyre_type type);
+
+/* Appends random elements: any bits, or small whole numbers, which meet more often. */
+void conform_law_random(vyre_strbuf *bytes, vyre_type type, size_t count, uint64_t *seed);
+
+/* -1, 0, 1; 2 where there is no order, as with NaN. */
+int conform_law_order(vyre_type type, const uint8_t *left, const uint8_t *right);
 
 /* Tests the law on some data: a, b and c of a pair; a and b of a fold; of a map all its data, then
  * b. If it does not hold, that is appended to the failures and the test has failed. */

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "conform/compare.h"
 #include "conform/law.h"
-#include "conform/law_values.h"
 #include "dialect/law.h"
 #include "values/element.h"
 
@@ -87,7 +87,7 @@ static void sort_pairs(vyre_strbuf *a, vyre_strbuf *b, vyre_type type) {
 
 /* Running */
 
-static void name_law(const conform_law_test *t) {
+void conform_law_name(const conform_law_test *t) {
     vyre_strbuf_printf(t->failures, "%s: the law ", t->f.operation->id);
     vyre_law_print(t->failures, t->law);
 }
@@ -98,7 +98,7 @@ static void refuse(conform_law_test *t, vyre_status status) {
         t->trouble = status;
         return;
     }
-    name_law(t);
+    conform_law_name(t);
     vyre_strbuf_printf(t->failures, " cannot be tested: %s\n", vyre_status_text(status));
     t->claims->unsupported += vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED;
     vyre_status_free(status);
@@ -128,7 +128,7 @@ static const conform_law_data *apply(conform_law_test *t, const conform_law_func
         refuse(t, status);
         return NULL;
     }
-    conform_claims_add_outputs(t->claims, &outputs);
+    t->claims->digest = conform_digest(t->claims->digest, &outputs);
     conform_law_data *out =
         make_data(t, outputs.count < CONFORM_LAW_DATA ? outputs.count : CONFORM_LAW_DATA);
     for (size_t i = 0; i < out->count; i++) {
@@ -173,7 +173,7 @@ typedef struct given {
 static void tell(conform_law_test *t, const vyre_strbuf *left, const vyre_strbuf *right,
                  vyre_type type, size_t index, given from) {
     t->failed = true;
-    name_law(t);
+    conform_law_name(t);
     vyre_strbuf_printf(t->failures, ", %s, does not hold: ", vyre_law_meaning(t->law->kind));
     print_element(t->failures, type, left, index);
     vyre_strbuf_puts(t->failures, " and ");

@@ -1,6 +1,5 @@
-#include "conform/law_values.h"
-
 #include "base/random.h"
+#include "conform/law.h"
 #include "values/element.h"
 
 enum { RANDOM_VALUES = 12 };

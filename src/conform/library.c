@@ -1,7 +1,6 @@
 /* Cases of the library: its laws, its witnesses, and its samples of several sizes. */
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/status.h"
 #include "conform/claims.h"
 #include "conform/session.h"
@@ -92,12 +91,6 @@ vyre_status conform_library_list(conform_session *c) {
 
 /* Running */
 
-static bool set_text(conform_case *one, const char *text) {
-    vyre_free(one->text);
-    one->text = vyre_copy_string(text);
-    return one->text;
-}
-
 static vyre_status run_claims(const conform_session *c, conform_case *one) {
     conform_claims claims = {.suiting = true};
     vyre_strbuf failures = {0};
@@ -108,15 +101,13 @@ static vyre_status run_claims(const conform_session *c, conform_case *one) {
             : conform_witnesses_check(c->device, one->operation, &claims, &failures);
     one->digest = claims.digest;
     if (!status && claims.failures) {
-        one->fate =
-            claims.unsupported == claims.failures ? CONFORM_FATE_UNSUPPORTED : CONFORM_FATE_FAILED;
+        bool refused = claims.unsupported == claims.failures;
         /* One line is enough to know why, and the id says of what. */
         size_t size = strcspn(vyre_strbuf_string(&failures), "\n");
         vyre_strbuf_cut(&failures, size);
         size_t id = strlen(one->operation->id) + 2;
-        status = set_text(one, vyre_strbuf_string(&failures) + (id < failures.size ? id : 0))
-                     ? VYRE_OK
-                     : vyre_no_memory("for the cases");
+        status = conform_case_settle(one, refused ? CONFORM_FATE_UNSUPPORTED : CONFORM_FATE_FAILED,
+                                     vyre_strbuf_string(&failures) + (id < failures.size ? id : 0));
     }
     vyre_strbuf_free(&failures);
     return status;
@@ -175,8 +166,9 @@ static vyre_status expect(const conform_pair *both, conform_case *one, const con
     vyre_strbuf text = {0};
     vyre_strbuf_printf(&text, "the oracle: %s", vyre_status_text(status));
     vyre_status_free(status);
-    one->fate = code == VYRE_STATUS_TIMEOUT ? CONFORM_FATE_SKIPPED : CONFORM_FATE_FAILED;
-    status = set_text(one, vyre_strbuf_string(&text)) ? VYRE_OK : vyre_no_memory("for the cases");
+    status = conform_case_settle(
+        one, code == VYRE_STATUS_TIMEOUT ? CONFORM_FATE_SKIPPED : CONFORM_FATE_FAILED,
+        vyre_strbuf_string(&text));
     vyre_strbuf_free(&text);
     return status;
 }
@@ -207,14 +199,11 @@ static vyre_status run_sample(const conform_session *c, vyre_device *oracle, con
         bool refused = comparison.verdict == CONFORM_VERDICT_UNSUPPORTED;
         vyre_strbuf text = {0};
         vyre_strbuf_printf(&text, "`%s`: %s", vyre_program_name(program), comparison.text);
-        one->fate = refused ? CONFORM_FATE_UNSUPPORTED : CONFORM_FATE_FAILED;
-        status =
-            set_text(one, vyre_strbuf_string(&text)) ? VYRE_OK : vyre_no_memory("for the cases");
+        status = conform_case_settle(one, refused ? CONFORM_FATE_UNSUPPORTED : CONFORM_FATE_FAILED,
+                                     vyre_strbuf_string(&text));
         vyre_strbuf_free(&text);
     }
-    for (size_t i = 0; i < expected.count; i++) {
-        one->digest = vyre_hash_next(one->digest, expected.items[i].data, expected.items[i].size);
-    }
+    one->digest = conform_digest(one->digest, &expected);
     vyre_outputs_free(&expected);
     return status;
 }

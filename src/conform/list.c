@@ -90,11 +90,11 @@ static vyre_status nothing(const conform_session *c) {
     }
     vyre_strbuf fix = {0};
     vyre_near near;
-    vyre_near_init(&near, (vyre_str){c->glob, strlen(c->glob)});
+    vyre_near_init(&near, vyre_str_of(c->glob));
     conform_session all = {.suites = c->suites, .programs = 1, .seed = c->seed};
     vyre_status status = conform_session_list(&all);
     for (size_t i = 0; i < all.cases.count && !status; i++) {
-        vyre_near_add(&near, (vyre_str){all.cases.items[i].id, strlen(all.cases.items[i].id)});
+        vyre_near_add(&near, vyre_str_of(all.cases.items[i].id));
     }
     vyre_strbuf_puts(&fix, "`vyre conform --list` shows the cases");
     vyre_near_print(&near, &fix, "; did you mean ");
@@ -129,6 +129,13 @@ void conform_case_forget(conform_case *one) {
     one->text = NULL;
     one->digest = 0;
     one->fate = CONFORM_FATE_PASSED;
+}
+
+vyre_status conform_case_settle(conform_case *one, conform_fate fate, const char *text) {
+    vyre_free(one->text);
+    one->fate = fate;
+    one->text = vyre_copy_string(text);
+    return one->text ? VYRE_OK : vyre_no_memory("for the cases");
 }
 
 void conform_session_forget(conform_session *c) {

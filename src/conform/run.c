@@ -122,11 +122,7 @@ static vyre_status run_cases(const campaign *k, size_t first, size_t end, bool a
         return VYRE_OK;
     }
     for (size_t i = first; i < end; i++) {
-        k->c->cases.items[i].fate = CONFORM_FATE_SKIPPED;
-        k->c->cases.items[i].text = vyre_copy_string(reason);
-        if (!k->c->cases.items[i].text) {
-            return vyre_no_memory("for the cases");
-        }
+        VYRE_TRY(conform_case_settle(&k->c->cases.items[i], CONFORM_FATE_SKIPPED, reason));
     }
     return VYRE_OK;
 }
@@ -241,21 +237,18 @@ static vyre_status blame_company(campaign *k) {
                        "the device was lost while these cases ran together, though none of them "
                        "alone causes it: %s",
                        vyre_strbuf_string(&names));
-    bool stored = !text.failed && !names.failed;
+    vyre_status status = text.failed || names.failed ? vyre_no_memory("for the cases") : VYRE_OK;
     if (t->seeds) {
         t->attempt.comparison.verdict = CONFORM_VERDICT_FAILED;
         snprintf(t->attempt.comparison.text, sizeof t->attempt.comparison.text, "%s",
                  vyre_strbuf_string(&text));
-    } else {
-        conform_case *one = &k->c->cases.items[t->first];
-        vyre_free(one->text);
-        one->fate = CONFORM_FATE_FAILED;
-        one->text = vyre_copy_string(vyre_strbuf_string(&text));
-        stored &= one->text != NULL;
+    } else if (!status) {
+        status = conform_case_settle(&k->c->cases.items[t->first], CONFORM_FATE_FAILED,
+                                     vyre_strbuf_string(&text));
     }
     vyre_strbuf_free(&names);
     vyre_strbuf_free(&text);
-    return stored ? VYRE_OK : vyre_no_memory("for the cases");
+    return status;
 }
 
 /* Nobody runs anything: runs the suspects one by one. The lock is held. */
@@ -419,18 +412,17 @@ static vyre_status explain_seed(campaign *k, conform_seeds *seeds) {
 static vyre_status explain_first(campaign *k) {
     conform_session *c = k->c;
     const conform_shrinking how = {c, k->small_steps, open_schedule};
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < c->cases.count && !c->failure.is_known && !status; i++) {
+    for (size_t i = 0; i < c->cases.count && !c->failure.is_known; i++) {
         if (c->cases.items[i].fate == CONFORM_FATE_FAILED) {
-            status = conform_explain(&how, &c->cases.items[i]);
+            VYRE_TRY(conform_explain(&how, &c->cases.items[i]));
         }
     }
-    for (size_t i = 0; i < CONFORM_SEEDED && !c->failure.is_known && !status; i++) {
+    for (size_t i = 0; i < CONFORM_SEEDED && !c->failure.is_known; i++) {
         if (k->seeds[i].failed_at != UINT64_MAX) {
-            status = explain_seed(k, &k->seeds[i]);
+            VYRE_TRY(explain_seed(k, &k->seeds[i]));
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
 static vyre_status begin(campaign *k) {

@@ -80,9 +80,7 @@ vyre_status conform_seeds_run(const conform_session *c, vyre_device *oracle,
         }
         vyre_device_release(opened);
     }
-    for (size_t i = 0; i < expected.count; i++) {
-        out->digest = vyre_hash_next(out->digest, expected.items[i].data, expected.items[i].size);
-    }
+    out->digest = conform_digest(0, &expected);
     out->digest += !out->digest; /* 0 is none */
     vyre_outputs_free(&expected);
     if (status) {

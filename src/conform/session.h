@@ -114,6 +114,9 @@ void conform_session_deinit(conform_session *c);
 /* Forgets what came out of a run, of all cases or of one. */
 void conform_session_forget(conform_session *c);
 void conform_case_forget(conform_case *one);
+/* Writes down what became of a case that did not pass, and why. */
+VYRE_MUST_USE vyre_status conform_case_settle(conform_case *one, conform_fate fate,
+                                              const char *text);
 /* Whether the program of that seed is chosen. */
 bool conform_session_has_seed(const conform_session *c, conform_suite_kind suite, uint64_t seed);
 

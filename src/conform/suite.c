@@ -17,20 +17,16 @@ const char *conform_suite_name(conform_suite_kind kind) {
 }
 
 const char *conform_tag_name(conform_tag tag) {
-    static const char *const names[] = {"",
-#define NAME(name, text, documentation) [CONFORM_TAG_##name] = text,
-                                        CONFORM_TAGS(NAME)
+    static const char *const names[] = {
+#define NAME(name, text, documentation) [CONFORM_TAG_##name - CONFORM_TAG_INTEGER] = text,
+        CONFORM_TAGS(NAME)
 #undef NAME
     };
-    return tag < CONFORM_TAG_COUNT ? names[tag] : NULL;
+    if (tag < CONFORM_TAG_INTEGER) { /* a type */
+        return vyre_type_name((vyre_type)tag);
+    }
+    return tag < CONFORM_TAG_COUNT ? names[tag - CONFORM_TAG_INTEGER] : NULL;
 }
-
-/* The tag of a type is its number. */
-#define SAME(name, number, text, bytes, class_name)                                                \
-    _Static_assert(number == 0 || (int)CONFORM_TAG_##name == (int)VYRE_TYPE_##name, text);
-#define CONFORM_TAG_VOID 0
-VYRE_TYPES(SAME)
-#undef SAME
 
 void conform_suite_add(conform_suite *suite, bool *failed, uint64_t tags, uint32_t group,
                        const uint32_t part[3], const char *format, ...) {
@@ -48,20 +44,17 @@ void conform_suite_add(conform_suite *suite, bool *failed, uint64_t tags, uint32
 vyre_status conform_suite_make(conform_suite_kind kind, conform_suite *out_suite) {
     bool failed = false;
     *out_suite = (conform_suite){.kind = kind};
-    vyre_arena_init(&out_suite->arena);
     if (kind == CONFORM_SUITE_OPERATIONS || kind == CONFORM_SUITE_SPECIAL) {
         conform_suite_table_list(out_suite, &failed);
     }
-    vyre_status status = failed ? VYRE_OK : conform_suite_programs_list(out_suite, &failed);
-    if (failed && !status) {
-        status = vyre_no_memory("to list the cases of the suite `%s`", conform_suite_name(kind));
-    }
+    conform_suite_programs_list(out_suite, &failed);
     out_suite->cases = out_suite->list.items;
     out_suite->case_count = out_suite->list.count;
-    if (status) {
+    if (failed) {
         conform_suite_free(out_suite);
+        return vyre_no_memory("to list the cases of the suite `%s`", conform_suite_name(kind));
     }
-    return status;
+    return VYRE_OK;
 }
 
 void conform_suite_free(conform_suite *suite) {
@@ -83,36 +76,11 @@ vyre_status conform_suite_build(const conform_suite *suite, const conform_suite_
     memset(out_trial, 0, sizeof *out_trial);
     vyre_status status = cases[0]->part[0]
                              ? conform_suite_table_build(suite, cases, count, out_trial)
-                             : conform_suite_programs_build(suite, cases[0], out_trial);
+                             : conform_suite_programs_build(cases[0], out_trial);
     if (status) {
         conform_trial_free(&out_trial->trial);
     }
     return status ? vyre_status_annotate(status, "in the case %s", cases[0]->id) : VYRE_OK;
-}
-
-uint8_t *conform_trial_add(conform_trial *trial, const char *name, vyre_type type, size_t count) {
-    conform_trial_value *grown =
-        vyre_resize(trial->values, trial->value_count + 1, sizeof *trial->values);
-    if (!grown) {
-        return NULL;
-    }
-    trial->values = grown;
-    size_t size = count * vyre_type_bytes(type);
-    conform_trial_value value = {vyre_copy_string(name), vyre_alloc_zeroed(size + 1, 1), size};
-    if (!value.name || !value.data) {
-        vyre_free(value.name);
-        vyre_free(value.data);
-        return NULL;
-    }
-    trial->values[trial->value_count++] = value;
-    return value.data;
-}
-
-void conform_element_put(uint8_t *data, size_t index, vyre_type type, uint64_t bits) {
-    uint32_t bytes = vyre_type_bytes(type);
-    for (uint32_t k = 0; k < bytes; k++) {
-        data[index * bytes + k] = (uint8_t)(bits >> 8 * k);
-    }
 }
 
 /* Records: a line a case in the order of ids, "ID DIGEST", sixteen digits each. */

@@ -14,7 +14,7 @@
  * suite_table.c     operations on values, at all types, from the table of operations
  * suite_programs.c  everything else, as text: suite_programs.txt
  * suite_values.c    values worth trying         suite_records.txt  the digest of each case's bytes
- * suite_run.c       cases on a device           property.c         outputs that a schedule shows in
+ * suite_run.c       cases on a device
  */
 #ifndef VYRE_CONFORM_SUITE_H
 #define VYRE_CONFORM_SUITE_H
@@ -22,7 +22,6 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "conform/compare.h"
-#include "conform/property.h"
 
 /* X(name, text, what is in it). Those that are made here come first. */
 #define CONFORM_SUITES(X)                                                                          \
@@ -50,21 +49,9 @@ typedef enum conform_suite_kind {
 
 const char *conform_suite_name(conform_suite_kind kind);
 
-/* X(name, text, what such cases have). The types come first, by their numbers. */
+/* X(name, text, what such cases have). In front of these stand the types, by their numbers: cases
+ * that have a value of that type. */
 #define CONFORM_TAGS(X)                                                                            \
-    X(BOOL, "bool", "a value of that type")                                                        \
-    X(I8, "i8", "a value of that type")                                                            \
-    X(U8, "u8", "a value of that type")                                                            \
-    X(I16, "i16", "a value of that type")                                                          \
-    X(U16, "u16", "a value of that type")                                                          \
-    X(I32, "i32", "a value of that type")                                                          \
-    X(U32, "u32", "a value of that type")                                                          \
-    X(I64, "i64", "a value of that type")                                                          \
-    X(U64, "u64", "a value of that type")                                                          \
-    X(F16, "f16", "a value of that type")                                                          \
-    X(BF16, "bf16", "a value of that type")                                                        \
-    X(F32, "f32", "a value of that type")                                                          \
-    X(F64, "f64", "a value of that type")                                                          \
     X(INTEGER, "integer", "integer arithmetic")                                                    \
     X(FLOAT, "float", "floating-point arithmetic")                                                 \
     X(ELEMENTARY, "elementary", "an elementary function")                                          \
@@ -85,11 +72,13 @@ const char *conform_suite_name(conform_suite_kind kind);
     X(SLOW, "slow", "takes more than a tenth of a second on a CPU")
 
 typedef enum conform_tag {
-    CONFORM_TAG_NONE,
+#define CONFORM_TAG_TYPE(name, number, text, bytes, class_name) CONFORM_TAG_##name,
+    VYRE_TYPES(CONFORM_TAG_TYPE)
+#undef CONFORM_TAG_TYPE
 #define CONFORM_TAG_ENUM(name, text, documentation) CONFORM_TAG_##name,
-    CONFORM_TAGS(CONFORM_TAG_ENUM)
+        CONFORM_TAGS(CONFORM_TAG_ENUM)
 #undef CONFORM_TAG_ENUM
-        CONFORM_TAG_COUNT
+            CONFORM_TAG_COUNT
 } conform_tag;
 
 /* Of a set of tags. The number of a type is the number of its tag. */
@@ -169,14 +158,9 @@ VYRE_MUST_USE vyre_status conform_suite_table_build(const conform_suite *suite,
                                                     const conform_suite_case *const *cases,
                                                     size_t count, conform_suite_trial *out_trial);
 
-VYRE_MUST_USE vyre_status conform_suite_programs_list(conform_suite *suite, bool *failed);
-VYRE_MUST_USE vyre_status conform_suite_programs_build(const conform_suite *suite,
-                                                       const conform_suite_case *chosen,
+void conform_suite_programs_list(conform_suite *suite, bool *failed);
+VYRE_MUST_USE vyre_status conform_suite_programs_build(const conform_suite_case *chosen,
                                                        conform_suite_trial *out_trial);
-
-/* Adds an argument of `count` elements to a trial, zeros; NULL without memory. */
-uint8_t *conform_trial_add(conform_trial *trial, const char *name, vyre_type type, size_t count);
-void conform_element_put(uint8_t *data, size_t index, vyre_type type, uint64_t bits);
 
 /* The special values of a type; returns how many, at most CONFORM_SPECIALS. */
 enum { CONFORM_SPECIALS = 256 };

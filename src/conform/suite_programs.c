@@ -5,11 +5,11 @@
 #include <vyre/text.h>
 
 #include "base/hash.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "conform/suite.h"
 #include "ir/program.h"
+#include "values/element.h"
 
 extern const char conform_suite_programs_text[];
 
@@ -144,22 +144,13 @@ static void put_text(const family *f, size_t combination, vyre_str text, vyre_st
 
 /* Listing */
 
-static conform_tag tag_of(vyre_str word) {
-    for (conform_tag tag = 1; tag < CONFORM_TAG_COUNT; tag++) {
-        const char *name = conform_tag_name(tag);
-        if (strlen(name) == word.size && !memcmp(name, word.data, word.size)) {
-            return tag;
-        }
-    }
-    return CONFORM_TAG_NONE;
-}
-
 static uint64_t tags_of(const family *f, size_t combination) {
     vyre_str rest = f->fields[FIELD_TAGS], word;
     uint64_t tags = 0;
     while (next_word(&rest, ' ', &word)) {
-        conform_tag tag = tag_of(word);
-        tags |= tag ? CONFORM_TAG_BIT(tag) : 0;
+        for (conform_tag tag = 1; tag < CONFORM_TAG_COUNT; tag++) {
+            tags |= vyre_str_is(word, conform_tag_name(tag)) ? CONFORM_TAG_BIT(tag) : 0;
+        }
     }
     for (size_t i = 0; i < f->variable_count; i++) {
         vyre_type type = vyre_type_from_name(value_of(f, i, combination));
@@ -168,7 +159,7 @@ static uint64_t tags_of(const family *f, size_t combination) {
     return tags | (f->fields[FIELD_PROPERTIES].size ? CONFORM_TAG_BIT(CONFORM_TAG_SCHEDULE) : 0);
 }
 
-vyre_status conform_suite_programs_list(conform_suite *suite, bool *failed) {
+void conform_suite_programs_list(conform_suite *suite, bool *failed) {
     const char *name = conform_suite_name(suite->kind);
     uint32_t group = suite->list.count ? suite->list.items[suite->list.count - 1].group : 0;
     for (const char *at = first_family(); at && !*failed;) {
@@ -188,15 +179,13 @@ vyre_status conform_suite_programs_list(conform_suite *suite, bool *failed) {
             vyre_strbuf_free(&id);
         }
     }
-    return VYRE_OK;
 }
 
 /* Building */
 
 static const vyre_arg *find_argument(const vyre_ir *ir, vyre_str name) {
     for (uint32_t i = 0; i < ir->arg_count; i++) {
-        const char *here = ir->strings + ir->args[i].name;
-        if (strlen(here) == name.size && !memcmp(here, name.data, name.size)) {
+        if (vyre_str_is(name, ir->strings + ir->args[i].name)) {
             return &ir->args[i];
         }
     }
@@ -207,16 +196,12 @@ static const vyre_arg *find_argument(const vyre_ir *ir, vyre_str name) {
 static uint64_t read_number(vyre_type type, vyre_str word) {
     char digits[32] = {0};
     memcpy(digits, word.data, word.size < sizeof digits - 1 ? word.size : sizeof digits - 1);
-    vyre_float_format format = type == VYRE_TYPE_F16    ? VYRE_FLOAT_F16
-                               : type == VYRE_TYPE_BF16 ? VYRE_FLOAT_BF16
-                               : type == VYRE_TYPE_F32  ? VYRE_FLOAT_F32
-                                                        : VYRE_FLOAT_F64;
     uint64_t bits = 0;
     bool overflow = false;
     if (vyre_type_class_of(type) != VYRE_CLASS_FLOAT) {
         return *digits == '-' ? 0 - strtoull(digits + 1, NULL, 0) : strtoull(digits, NULL, 0);
     }
-    (void)vyre_float_parse(word.data, word.size, format, &bits, &overflow);
+    (void)vyre_float_parse(word.data, word.size, values_float_format(type), &bits, &overflow);
     return bits;
 }
 
@@ -271,13 +256,10 @@ static bool read_properties(const family *f, conform_suite_trial *out) {
         uint32_t output = 0;
         bool found = false;
         for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
-            const char *here = ir->strings + ir->args[arg].name;
-            uint32_t resource = ir->args[arg].resource;
-            bool is_output = resource != VYRE_NONE && ir->resources[resource].access;
-            for (conform_property p = 1; is_output && p < CONFORM_PROPERTY_COUNT; p++) {
-                const char *text = conform_property_name(p);
-                if (strlen(here) == name.size && !memcmp(here, name.data, name.size) &&
-                    strlen(text) == word.size && !memcmp(text, word.data, word.size)) {
+            bool is_output = vyre_ir_is_output(ir, arg);
+            bool is_named = is_output && vyre_str_is(name, ir->strings + ir->args[arg].name);
+            for (conform_property p = 1; is_named && p < CONFORM_PROPERTY_COUNT; p++) {
+                if (vyre_str_is(word, conform_property_name(p))) {
                     out->properties[output] = (uint8_t)p;
                     out->trial.properties = out->properties;
                     found = true;
@@ -290,14 +272,12 @@ static bool read_properties(const family *f, conform_suite_trial *out) {
     return known;
 }
 
-vyre_status conform_suite_programs_build(const conform_suite *suite,
-                                         const conform_suite_case *chosen,
+vyre_status conform_suite_programs_build(const conform_suite_case *chosen,
                                          conform_suite_trial *out_trial) {
     family f;
     vyre_strbuf text = {0}, arguments = {0};
     vyre_module *module = NULL;
     size_t combination = chosen->part[2];
-    (void)suite;
     (void)read_family(conform_suite_programs_text + chosen->part[1], &f);
     put_text(&f, combination, f.text, &text);
     put_text(&f, combination, f.fields[FIELD_ARGUMENTS], &arguments);

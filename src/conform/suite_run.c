@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "conform/suite.h"
+#include "ir/program.h"
 
 typedef struct running {
     const conform_suite_runner *runner;
@@ -59,9 +60,7 @@ static void check_records(running *r) {
 static const char *output_name(const vyre_program *program, size_t output) {
     const vyre_ir *ir = vyre_program_ir(program);
     for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
-        uint32_t resource = ir->args[arg].resource;
-        bool is_output = resource != VYRE_NONE && ir->resources[resource].access != VYRE_ACCESS_IN;
-        if (is_output && !output--) {
+        if (vyre_ir_is_output(ir, arg) && !output--) {
             return ir->strings + ir->args[arg].name;
         }
     }

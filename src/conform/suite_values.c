@@ -1,15 +1,8 @@
 #include <string.h>
 
-#include "base/number.h"
 #include "base/random.h"
 #include "conform/suite.h"
-
-static vyre_float_format format_of(vyre_type type) {
-    return type == VYRE_TYPE_F16    ? VYRE_FLOAT_F16
-           : type == VYRE_TYPE_BF16 ? VYRE_FLOAT_BF16
-           : type == VYRE_TYPE_F32  ? VYRE_FLOAT_F32
-                                    : VYRE_FLOAT_F64;
-}
+#include "values/element.h"
 
 static bool is_float(vyre_type type) {
     return vyre_type_class_of(type) == VYRE_CLASS_FLOAT;
@@ -31,7 +24,7 @@ static uint64_t power(vyre_float_format f, int exponent) {
 }
 
 static size_t special_floats(vyre_type type, uint64_t *out) {
-    vyre_float_format f = format_of(type);
+    vyre_float_format f = values_float_format(type);
     int bias = (1 << (f.exponent_bits - 1)) - 1, digits = f.mantissa_bits;
     uint64_t normal = (uint64_t)1 << digits, infinity = (uint64_t)(2 * bias + 1) << digits;
     uint64_t quiet = normal / 2, one = power(f, 0), two = power(f, 1);
@@ -169,7 +162,7 @@ uint64_t conform_random_value(vyre_type type, uint64_t *random) {
         return (any >> 60 & 1 ? 0 - small : small) & mask_of(type);
     }
     /* Around one; whole numbers and halves. */
-    vyre_float_format f = format_of(type);
+    vyre_float_format f = values_float_format(type);
     uint64_t sign = any & 1 ? (uint64_t)1 << (f.mantissa_bits + f.exponent_bits) : 0;
     uint64_t fraction = any >> 8 & (((uint64_t)1 << f.mantissa_bits) - 1);
     if (form == 1) {
@@ -188,11 +181,11 @@ size_t conform_plain_constants(vyre_type type, uint64_t *out_values) {
         if (is_float(type)) {
             uint64_t bits;
             memcpy(&bits, &floats[i], sizeof bits);
-            out_values[i] = vyre_float_convert(VYRE_FLOAT_F64, format_of(type), bits);
+            out_values[i] = vyre_float_convert(VYRE_FLOAT_F64, values_float_format(type), bits);
         }
     }
     if (is_float(type)) {
-        vyre_float_format f = format_of(type);
+        vyre_float_format f = values_float_format(type);
         out_values[CONFORM_PLAIN_CONSTANTS - 1] = (((uint64_t)1 << f.exponent_bits) - 1)
                                                   << f.mantissa_bits; /* infinity */
     }

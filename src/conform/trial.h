@@ -22,6 +22,10 @@ typedef struct conform_trial {
 
 void conform_trial_free(conform_trial *trial);
 
+/* Adds an argument of `count` elements, zeros; NULL without memory. */
+uint8_t *conform_trial_add(conform_trial *trial, const char *name, vyre_type type, size_t count);
+void conform_element_put(uint8_t *data, size_t index, vyre_type type, uint64_t bits);
+
 /* The inputs of `program`, in its order, borrowed from the values of these names; vyre_free the
  * list. NULL without memory, or if one of them is missing. */
 vyre_input *conform_trial_inputs(const conform_trial *trial, const vyre_program *program,

@@ -1,10 +1,11 @@
 /* Witnesses and samples: examples of a manifest, run and, as far as is known, compared. */
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/status.h"
 #include "base/vec.h"
 #include "conform/claims.h"
+#include "conform/compare.h"
+#include "ir/program.h"
 #include "values/bind.h"
 #include "values/buffer.h"
 #include "values/element.h"
@@ -36,12 +37,10 @@ vyre_status conform_witness_bind(const vyre_operation *operation, const vyre_pro
 static uint32_t find_output(const vyre_ir *ir, vyre_str name, vyre_type *out_type) {
     uint32_t output = 0;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
-        uint32_t resource = ir->args[i].resource;
-        if (resource == VYRE_NONE || ir->resources[resource].access == VYRE_ACCESS_IN) {
+        if (!vyre_ir_is_output(ir, i)) {
             continue;
         }
-        const char *here = ir->strings + ir->args[i].name;
-        if (strlen(here) == name.size && !memcmp(here, name.data, name.size)) {
+        if (vyre_str_is(name, ir->strings + ir->args[i].name)) {
             *out_type = (vyre_type)ir->args[i].type;
             return output;
         }
@@ -96,13 +95,6 @@ static vyre_status compare(const vyre_operation *operation, const vyre_program *
     return vyre_status_annotate(status, "in a witness of `%s`", operation->id);
 }
 
-void conform_claims_add_outputs(conform_claims *claims, const vyre_outputs *outputs) {
-    for (size_t i = 0; i < outputs->count; i++) {
-        claims->digest =
-            vyre_hash_next(claims->digest, outputs->items[i].data, outputs->items[i].size);
-    }
-}
-
 static vyre_status check_program(vyre_device *device, const vyre_operation *operation,
                                  const vyre_program *program, const vyre_witness *witness,
                                  const values_binding *binding, conform_claims *claims,
@@ -118,7 +110,7 @@ static vyre_status check_program(vyre_device *device, const vyre_operation *oper
         vyre_status_free(status);
         return VYRE_OK;
     }
-    conform_claims_add_outputs(claims, &outputs);
+    claims->digest = conform_digest(claims->digest, &outputs);
     for (const char *at = witness->expected; !status && *at;) {
         size_t size = strcspn(at, "\n");
         status = compare(operation, program, &outputs, (vyre_str){at, size}, claims, failures);

@@ -187,8 +187,7 @@ static vyre_status define(inventory *all, vyre_streams *streams) {
     if (!all->definitions) {
         return vyre_dialects_no_room(count, "extern operation definition");
     }
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < count && !status; i++) {
+    for (size_t i = 0; i < count; i++) {
         all->definitions[i] = (vyre_operation){
             .id = all->operations[i]->id,
             .dialect = all->operations[i]->dialect,
@@ -196,9 +195,9 @@ static vyre_status define(inventory *all, vyre_streams *streams) {
             .doc = "",
             .category = VYRE_CATEGORY_EXTENSION,
         };
-        status = vyre_streams_add(streams, &all->definitions[i]);
+        VYRE_TRY(vyre_streams_add(streams, &all->definitions[i]));
     }
-    return status;
+    return VYRE_OK;
 }
 
 vyre_status vyre_extern_read(vyre_streams *streams) {

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "base/trust.h"
+#include "base/units.h"
 
 static vyre_status no_memory(void) {
     return vyre_no_memory("to look for dialects");
@@ -160,9 +161,8 @@ static int compare_names(const void *left, const void *right) {
 }
 
 static vyre_status read_names(search *s, const vyre_folder *folder, DIR *open_folder) {
-    vyre_arena arena;
+    vyre_arena arena = {0};
     VYRE_VEC(const char *) names = {0};
-    vyre_arena_init(&arena);
     vyre_status status =
         record(s, (vyre_folder_record){VYRE_FOLDER_SEARCHED, true, folder->path, folder->origin});
     for (const struct dirent *item; !status && (item = readdir(open_folder));) {
@@ -264,14 +264,13 @@ static vyre_status give_up(search *s, candidate *c) {
 }
 
 static vyre_status drop_mistaken(search *s) {
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < s->candidates.count && !status; i++) {
+    for (size_t i = 0; i < s->candidates.count; i++) {
         candidate *c = &s->candidates.items[i];
         if (c->package && c->package->mistakes.count) {
-            status = give_up(s, c);
+            VYRE_TRY(give_up(s, c));
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
 /* Whether somebody stands aside for it. */
@@ -388,8 +387,7 @@ static vyre_status resolve(search *s) {
 }
 
 static vyre_status admit(search *s) {
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < s->candidates.count && !status; i++) {
+    for (size_t i = 0; i < s->candidates.count; i++) {
         candidate *c = &s->candidates.items[i];
         if (!stands(c)) {
             continue;
@@ -398,19 +396,19 @@ static vyre_status admit(search *s) {
             vyre_strbuf about = {0};
             vyre_strbuf_printf(&about, "%s %s, %zu operation%s", c->package->dialect,
                                c->package->version, c->package->operation_count,
-                               c->package->operation_count == 1 ? "" : "s");
-            status = about.failed
-                         ? no_memory()
-                         : settle(s, c->record, VYRE_FOLDER_ADMITTED, vyre_strbuf_string(&about));
+                               vyre_plural(c->package->operation_count));
+            vyre_status status = about.failed ? no_memory()
+                                              : settle(s, c->record, VYRE_FOLDER_ADMITTED,
+                                                       vyre_strbuf_string(&about));
             vyre_strbuf_free(&about);
+            VYRE_TRY(status);
         }
-        if (!status && vyre_vec_push(&s->out->packages, c->package)) {
-            c->package = NULL;
-        } else if (!status) {
-            status = no_memory();
+        if (!vyre_vec_push(&s->out->packages, c->package)) {
+            return no_memory();
         }
+        c->package = NULL;
     }
-    return status;
+    return VYRE_OK;
 }
 
 static vyre_status run(search *s, const vyre_folder_list *list) {
@@ -428,7 +426,6 @@ vyre_status vyre_folder_search_run(vyre_folder_search *out, const vyre_folder_li
                                    const vyre_streams *streams) {
     search s = {.out = out, .previous = previous, .streams = streams};
     *out = (vyre_folder_search){0};
-    vyre_arena_init(&out->arena);
     vyre_status status = run(&s, list);
     for (size_t i = 0; i < s.candidates.count; i++) {
         vyre_package_release(s.candidates.items[i].package);

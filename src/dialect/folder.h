@@ -25,7 +25,6 @@ typedef struct vyre_folder_list {
     VYRE_VEC(vyre_folder) folders;
 } vyre_folder_list;
 
-void vyre_folder_list_init(vyre_folder_list *list);
 void vyre_folder_list_deinit(vyre_folder_list *list);
 VYRE_MUST_USE vyre_status vyre_folder_list_add(vyre_folder_list *list, const char *path,
                                                const char *origin, bool is_named);

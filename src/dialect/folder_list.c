@@ -1,51 +1,37 @@
 /* Which folders are looked into. */
 #include <string.h>
 
-#include "base/environment.h"
+#include "base/home.h"
 #include "base/log.h"
 #include "base/option.h"
 #include "base/status.h"
 #include "dialect/folder.h"
-
-void vyre_folder_list_init(vyre_folder_list *list) {
-    *list = (vyre_folder_list){0};
-    vyre_arena_init(&list->arena);
-}
 
 void vyre_folder_list_deinit(vyre_folder_list *list) {
     vyre_vec_free(&list->folders);
     vyre_arena_deinit(&list->arena);
 }
 
-/* A folder whose name has two parts. */
-static vyre_status add_below(vyre_folder_list *list, const char *path, size_t size,
-                             const char *rest, vyre_folder folder) {
-    vyre_strbuf joined = {0};
-    vyre_strbuf_add(&joined, path, size);
-    vyre_strbuf_puts(&joined, rest);
-    folder.path = joined.failed ? NULL : vyre_arena_copy(&list->arena, joined.data, joined.size);
+static vyre_status add(vyre_folder_list *list, vyre_str path, vyre_folder folder) {
+    folder.path = vyre_arena_copy(&list->arena, path.data, path.size);
     bool stored = folder.path && vyre_vec_push(&list->folders, folder);
-    vyre_strbuf_free(&joined);
     return stored ? VYRE_OK : vyre_no_memory("to look for dialects");
 }
 
 vyre_status vyre_folder_list_add(vyre_folder_list *list, const char *path, const char *origin,
                                  bool is_named) {
-    return add_below(list, path, strlen(path), "",
-                     (vyre_folder){.origin = origin, .is_named = is_named});
+    return add(list, (vyre_str){path, strlen(path)},
+               (vyre_folder){.origin = origin, .is_named = is_named});
 }
 
-/* As the XDG Base Directory Specification says: a path that is not absolute does not count. */
 static vyre_status add_user(vyre_folder_list *list) {
-    const char *config = vyre_environment_get("XDG_CONFIG_HOME");
-    const char *home = vyre_environment_get("HOME");
-    if (config && *config == '/') {
-        return add_below(list, config, strlen(config), "/vyre/dialects",
-                         (vyre_folder){.origin = "XDG_CONFIG_HOME"});
-    }
-    return home && *home == '/' ? add_below(list, home, strlen(home), "/.config/vyre/dialects",
-                                            (vyre_folder){.origin = "HOME"})
-                                : VYRE_OK;
+    vyre_strbuf path = {0};
+    const char *origin = vyre_home_path(VYRE_HOME_CONFIG, "dialects", &path);
+    vyre_status status = path.failed ? vyre_no_memory("to look for dialects")
+                         : origin    ? vyre_folder_list_add(list, path.data, origin, false)
+                                     : VYRE_OK;
+    vyre_strbuf_free(&path);
+    return status;
 }
 
 vyre_status vyre_folder_list_usual(vyre_folder_list *list) {
@@ -57,7 +43,7 @@ vyre_status vyre_folder_list_usual(vyre_folder_list *list) {
     for (const char *at = strcmp(info.text, "none") ? info.text : ""; *at;) {
         size_t size = strcspn(at, ":");
         if (size) {
-            VYRE_TRY(add_below(list, at, size, "", (vyre_folder){.origin = info.variable}));
+            VYRE_TRY(add(list, (vyre_str){at, size}, (vyre_folder){.origin = info.variable}));
         }
         at += size + (at[size] == ':');
     }
@@ -65,9 +51,8 @@ vyre_status vyre_folder_list_usual(vyre_folder_list *list) {
 }
 
 vyre_status vyre_folder_read(vyre_streams *streams) {
-    vyre_folder_list list;
+    vyre_folder_list list = {0};
     vyre_folder_search found = {0};
-    vyre_folder_list_init(&list);
     vyre_status status = vyre_folder_list_usual(&list);
     if (!status) {
         status = vyre_folder_search_run(&found, &list, NULL, streams);

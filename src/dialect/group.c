@@ -1,6 +1,4 @@
 /* Packages that know of each other before anybody else does. */
-#include <string.h>
-
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/status.h"
@@ -18,15 +16,6 @@ static const group *of(const vyre_library_view *view) {
     return (const group *)(const void *)view->library;
 }
 
-static vyre_status enter(vyre_library_view *view) {
-    (void)view;
-    return VYRE_OK;
-}
-
-static void leave(vyre_library_view *view) {
-    (void)view;
-}
-
 typedef struct wanted {
     const group *group;
     vyre_str id;
@@ -34,8 +23,7 @@ typedef struct wanted {
 
 static bool is_same(const void *context, uint32_t value) {
     const wanted *w = context;
-    const char *id = w->group->operations.items[value]->id;
-    return strlen(id) == w->id.size && !memcmp(id, w->id.data, w->id.size);
+    return vyre_str_is(w->id, w->group->operations.items[value]->id);
 }
 
 static const uint32_t *find_index(const group *g, vyre_str id) {
@@ -54,15 +42,12 @@ static bool find(const vyre_library_view *view, vyre_str id, vyre_library_source
 
 static vyre_str at(const vyre_library_view *view, size_t index) {
     const group *g = of(view);
-    if (index >= g->operations.count) {
-        return (vyre_str){0};
-    }
-    const char *id = g->operations.items[index]->id;
-    return (vyre_str){id, strlen(id)};
+    return index < g->operations.count ? vyre_str_of(g->operations.items[index]->id)
+                                       : (vyre_str){0};
 }
 
 static bool join(group *g, const vyre_operation *operation) {
-    vyre_str id = {operation->id, strlen(operation->id)};
+    vyre_str id = vyre_str_of(operation->id);
     if (find_index(g, id)) {
         return true; /* a duplicate, which is told elsewhere */
     }
@@ -71,15 +56,10 @@ static bool join(group *g, const vyre_operation *operation) {
            vyre_map_add(&g->by_id, vyre_hash_128(id.data, id.size).low, index);
 }
 
-static void disband(group *g) {
-    vyre_vec_free(&g->operations);
-    vyre_map_free(&g->by_id);
-}
-
 static vyre_status gather(group *g, vyre_package *const *packages, size_t count,
                           const vyre_streams *streams) {
     bool stored = true;
-    *g = (group){.library = {"packages", enter, find, at, leave}};
+    *g = (group){.library = {.id = "packages", .find = find, .at = at}};
     for (size_t i = 0; i < streams->operations.count && stored; i++) {
         stored = join(g, streams->operations.items[i]);
     }
@@ -107,7 +87,8 @@ vyre_status vyre_packages_resolve(vyre_package *const *packages, size_t count,
                 again |= packages[i]->mistakes.count > 0;
             }
         }
-        disband(&g);
+        vyre_vec_free(&g.operations);
+        vyre_map_free(&g.by_id);
     }
     for (size_t i = 0; i < count; i++) {
         if (packages[i]->mistakes.count) {

@@ -112,7 +112,6 @@ vyre_status vyre_library_read(const vyre_operation **out_operations, size_t *out
     reader r = {.at = vyre_library_numbers, .built = vyre_library_built};
     *out_count = read_number(&r);
     if (!known) {
-        vyre_arena_init(&r.arena);
         vyre_operation *made = take(&r, *out_count, sizeof *made);
         for (size_t i = 0; i < *out_count && !r.failed; i++) {
             read_operation(&r, &made[i]);
@@ -178,11 +177,7 @@ static vyre_str at(const vyre_library_view *view, size_t index) {
     return (vyre_str){0};
 }
 
-static void leave(vyre_library_view *view) {
-    (void)view;
-}
-
-static const vyre_library own = {"library", enter, find, at, leave};
+static const vyre_library own = {"library", enter, find, at, NULL};
 
 static vyre_status build(const vyre_operation *operation, const char *name,
                          vyre_program **out_program) {

@@ -8,7 +8,7 @@
 
 #include <stdatomic.h>
 
-#include "dialect/linked.h"
+#include "dialect/registry.h"
 
 /* Written by the build. Numbers and not pointers, so that the loader has nothing to relocate in a
  * process that needs no operation. The first is how many operations there are. A string is its

@@ -11,15 +11,10 @@
 /* Laws */
 
 typedef enum law_operand { OPERAND_NONE, OPERAND_VALUE, OPERAND_OPERATION } law_operand;
-typedef struct law_row {
-    const char *text;
-    law_operand operand;
-} law_row;
-
-static const law_row laws[] = {
-#define LAW_ROW(name, text, operand, meaning) [VYRE_LAW_##name] = {text, OPERAND_##operand},
-    VYRE_LAWS(LAW_ROW)
-#undef LAW_ROW
+static const law_operand operands[] = {
+#define LAW_OPERAND(name, text, operand, meaning) [VYRE_LAW_##name] = OPERAND_##operand,
+    VYRE_LAWS(LAW_OPERAND)
+#undef LAW_OPERAND
 };
 static const char *const law_names[] = {
 #define LAW_NAME(name, text, operand, meaning) text,
@@ -34,8 +29,7 @@ static void read_law(manifest_reader *r, const vyre_toml_value *value, vyre_law 
         [OPERAND_OPERATION] = "write an id in parentheses, as in inverse(hex.decode)"};
     vyre_str text = value->string, name = {text.data, strcspn(text.data, "(")};
     size_t kind = 0;
-    while (law_names[kind] && (strlen(law_names[kind]) != name.size ||
-                               memcmp(law_names[kind], name.data, name.size) != 0)) {
+    while (law_names[kind] && !vyre_str_is(name, law_names[kind])) {
         kind++;
     }
     if (!law_names[kind]) {
@@ -44,9 +38,9 @@ static void read_law(manifest_reader *r, const vyre_toml_value *value, vyre_law 
     }
     bool has_operand = name.size < text.size;
     bool is_closed = text.size > name.size + 2 && text.data[text.size - 1] == ')';
-    if (has_operand != (laws[kind].operand != OPERAND_NONE) || (has_operand && !is_closed)) {
+    if (has_operand != (operands[kind] != OPERAND_NONE) || (has_operand && !is_closed)) {
         manifest_add(r, manifest_place(value),
-                     vyre_status_make(VYRE_STATUS_MALFORMED, wanted[laws[kind].operand],
+                     vyre_status_make(VYRE_STATUS_MALFORMED, wanted[operands[kind]],
                                       "\"%s\" is not a valid form of the law `%s`", text.data,
                                       law_names[kind]));
         return;
@@ -58,10 +52,8 @@ static void read_law(manifest_reader *r, const vyre_toml_value *value, vyre_law 
     }
 }
 
-static void read_laws(manifest_reader *r, const vyre_toml_value *table, const vyre_toml *document,
-                      vyre_operation *operation) {
-    const vyre_toml_value *value =
-        manifest_find_array(r, table, "laws", VYRE_TOML_STRING, document);
+static void read_laws(manifest_reader *r, const vyre_toml_value *table, vyre_operation *operation) {
+    const vyre_toml_value *value = manifest_find_array(r, table, "laws", VYRE_TOML_STRING);
     vyre_law *list = value ? manifest_take(r, value->array.count, sizeof *list) : NULL;
     for (size_t i = 0; list && i < value->array.count; i++) {
         read_law(r, &value->array.items[i], &list[i]);
@@ -73,11 +65,9 @@ static void read_laws(manifest_reader *r, const vyre_toml_value *table, const vy
 /* Variants and witnesses */
 
 static void read_variants(manifest_reader *r, const vyre_toml_value *table,
-                          const vyre_toml *document, vyre_operation *operation,
-                          vyre_package_row *row) {
+                          vyre_operation *operation, vyre_package_row *row) {
     static const char *const known[] = {"entry", "suits", NULL};
-    const vyre_toml_value *value =
-        manifest_find_array(r, table, "variant", VYRE_TOML_TABLE, document);
+    const vyre_toml_value *value = manifest_find_array(r, table, "variant", VYRE_TOML_TABLE);
     if (!value) {
         return;
     }
@@ -129,11 +119,9 @@ static const char *read_words(manifest_reader *r, const vyre_toml_value *value, 
 }
 
 static void read_witnesses(manifest_reader *r, const vyre_toml_value *table,
-                           const vyre_toml *document, vyre_operation *operation,
-                           vyre_package_row *row) {
+                           vyre_operation *operation, vyre_package_row *row) {
     static const char *const known[] = {"arguments", "expected", NULL};
-    const vyre_toml_value *value =
-        manifest_find_array(r, table, "witness", VYRE_TOML_TABLE, document);
+    const vyre_toml_value *value = manifest_find_array(r, table, "witness", VYRE_TOML_TABLE);
     size_t count = value ? value->array.count : 0;
     vyre_witness *list = manifest_take(r, count, sizeof *list);
     row->witnesses = manifest_take(r, count, sizeof *row->witnesses);
@@ -141,10 +129,8 @@ static void read_witnesses(manifest_reader *r, const vyre_toml_value *table,
         const vyre_toml_value *item = &value->array.items[i];
         manifest_check_keys(r, item, "key of a witness", known);
         row->witnesses[i] = manifest_place(item);
-        const vyre_toml_value *given =
-            manifest_find_array(r, item, "arguments", VYRE_TOML_STRING, document);
-        const vyre_toml_value *result =
-            manifest_find_array(r, item, "expected", VYRE_TOML_STRING, document);
+        const vyre_toml_value *given = manifest_find_array(r, item, "arguments", VYRE_TOML_STRING);
+        const vyre_toml_value *result = manifest_find_array(r, item, "expected", VYRE_TOML_STRING);
         const char *arguments = read_words(r, given, "witness");
         const char *expected = read_words(r, result, "witness");
         if (!expected || !*expected) {
@@ -184,10 +170,9 @@ static void check_sample(manifest_reader *r, const vyre_toml_value *value, bool 
     manifest_add(r, manifest_place(value), status);
 }
 
-static void read_sample(manifest_reader *r, const vyre_toml_value *table, const vyre_toml *document,
-                        vyre_operation *operation, vyre_package_row *row) {
-    const vyre_toml_value *sample =
-        manifest_find_array(r, table, "sample", VYRE_TOML_STRING, document);
+static void read_sample(manifest_reader *r, const vyre_toml_value *table, vyre_operation *operation,
+                        vyre_package_row *row) {
+    const vyre_toml_value *sample = manifest_find_array(r, table, "sample", VYRE_TOML_STRING);
     const vyre_toml_value *work = manifest_find_text(r, table, "work", false);
     operation->sample = read_words(r, sample, "sample");
     for (size_t i = 0; sample && i < sample->array.count; i++) {
@@ -225,7 +210,7 @@ static void read_source(manifest_reader *r, const char *name, vyre_package_place
         status = vyre_package_no_memory(package);
     }
     vyre_package_source source = {
-        .name = manifest_keep(r, (vyre_str){name, strlen(name)}),
+        .name = manifest_keep(r, vyre_str_of(name)),
         .path = manifest_keep(r, (vyre_str){vyre_strbuf_string(&path), path.size}),
         .text = status ? NULL : manifest_keep(r, (vyre_str){vyre_strbuf_string(&text), text.size}),
         .size = text.size};
@@ -247,8 +232,7 @@ static void note_item(void *user, vyre_str name, bool is_function) {
     const outline *o = user;
     for (size_t i = 0; i < o->package->operation_count; i++) {
         vyre_operation *operation = &o->package->operations[i];
-        if (o->package->rows[i].source == o->source && strlen(operation->entry) == name.size &&
-            !memcmp(operation->entry, name.data, name.size)) {
+        if (o->package->rows[i].source == o->source && vyre_str_is(name, operation->entry)) {
             operation->form = is_function ? VYRE_OPERATION_FUNCTION : VYRE_OPERATION_PROGRAM;
         }
     }
@@ -277,7 +261,7 @@ static void read_entry(manifest_reader *r, const vyre_toml_value *table, vyre_op
     }
     const char *point = strchr(operation->id, '.');
     const char *name = point ? point + 1 : operation->id;
-    char *copy = (char *)(uintptr_t)manifest_keep(r, (vyre_str){name, strlen(name)});
+    char *copy = (char *)(uintptr_t)manifest_keep(r, vyre_str_of(name));
     for (char *at = copy; !r->status && *at; at++) {
         *at = *at == '.' ? '_' : *at;
     }
@@ -306,8 +290,7 @@ static void check_id(manifest_reader *r, size_t index) {
     }
 }
 
-static void read_operation(manifest_reader *r, const vyre_toml_value *table,
-                           const vyre_toml *document, size_t index) {
+static void read_operation(manifest_reader *r, const vyre_toml_value *table, size_t index) {
     static const char *const known[] = {"id",      "source",  "entry",  "doc",  "laws",
                                         "variant", "witness", "sample", "work", NULL};
     vyre_operation *operation = &r->package->operations[index];
@@ -335,10 +318,10 @@ static void read_operation(manifest_reader *r, const vyre_toml_value *table,
     read_source(r, source ? source->string.data : vyre_strbuf_string(&name),
                 source ? manifest_place(source) : row->place, &row->source);
     vyre_strbuf_free(&name);
-    read_laws(r, table, document, operation);
-    read_variants(r, table, document, operation, row);
-    read_witnesses(r, table, document, operation, row);
-    read_sample(r, table, document, operation, row);
+    read_laws(r, table, operation);
+    read_variants(r, table, operation, row);
+    read_witnesses(r, table, operation, row);
+    read_sample(r, table, operation, row);
     if (row->source < r->package->sources.count) {
         const vyre_package_source *found = &r->package->sources.items[row->source];
         operation->file = found->path;
@@ -371,12 +354,10 @@ static void read_head(manifest_reader *r, const vyre_toml_value *root) {
     }
 }
 
-static void read_document(manifest_reader *r, const vyre_toml *document) {
-    const vyre_toml_value *root = vyre_toml_root(document);
+static void read_document(manifest_reader *r, const vyre_toml_value *root) {
     vyre_package *package = r->package;
     read_head(r, root);
-    const vyre_toml_value *list =
-        manifest_find_array(r, root, "operation", VYRE_TOML_TABLE, document);
+    const vyre_toml_value *list = manifest_find_array(r, root, "operation", VYRE_TOML_TABLE);
     size_t count = list ? list->array.count : 0;
     if (!count && !package->mistakes.count) {
         manifest_add(r, (vyre_package_place){1, 1},
@@ -393,7 +374,7 @@ static void read_document(manifest_reader *r, const vyre_toml *document) {
     package->operations = manifest_take(r, count, sizeof *package->operations);
     package->rows = manifest_take(r, count, sizeof *package->rows);
     for (size_t i = 0; i < count && !r->status; i++) {
-        read_operation(r, &list->array.items[i], document, i);
+        read_operation(r, &list->array.items[i], i);
         package->operation_count = i + 1;
     }
     find_forms(r);
@@ -409,16 +390,14 @@ vyre_status vyre_package_read(const vyre_package_file *file, vyre_package **out_
     }
     package->references = 1;
     package->dialect = package->version = package->doc = "";
-    vyre_arena_init(&package->arena);
-    vyre_arena_init(&package->resolved);
-    package->path = manifest_keep(&r, (vyre_str){file->path, strlen(file->path)});
+    package->path = manifest_keep(&r, vyre_str_of(file->path));
     package->contents = vyre_hash_128(file->data, file->size).low;
     if (!r.status) {
         vyre_status mistake = vyre_toml_read(file->path, file->data, file->size, &document);
         manifest_add(&r, (vyre_package_place){0}, mistake);
     }
     if (!r.status && document) {
-        read_document(&r, document);
+        read_document(&r, vyre_toml_root(document));
     }
     vyre_toml_free(document);
     if (r.status) {

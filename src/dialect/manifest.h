@@ -39,8 +39,7 @@ const char *manifest_text(manifest_reader *r, const vyre_toml_value *table, cons
 
 /* The array of a key, NULL if it is missing or wrong, which is told. Its items have the type. */
 const vyre_toml_value *manifest_find_array(manifest_reader *r, const vyre_toml_value *table,
-                                           const char *key, vyre_toml_type type,
-                                           const vyre_toml *document);
+                                           const char *key, vyre_toml_type type);
 
 /* How many bytes of a name of the language there are: a letter or _, then digits, too. */
 size_t manifest_name_size(const char *text);

@@ -85,13 +85,9 @@ void *manifest_take(manifest_reader *r, size_t count, size_t size) {
     if (!memory && !r->status) {
         r->status = vyre_package_no_memory(r->package);
     }
-    if (memory) {
-        memset(memory, 0, (count + 1) * size);
-    }
-    return memory;
+    return memory ? memset(memory, 0, (count + 1) * size) : NULL;
 }
 
-/* Tells of a word that means nothing in its place; `names` ends with NULL. */
 vyre_status manifest_unknown(const char *what, vyre_str word, const char *const *names) {
     vyre_strbuf fix = {0};
     vyre_near near;
@@ -99,7 +95,7 @@ vyre_status manifest_unknown(const char *what, vyre_str word, const char *const 
     vyre_strbuf_puts(&fix, "write one of ");
     for (size_t i = 0; names[i]; i++) {
         vyre_strbuf_printf(&fix, "%s%s", i ? ", " : "", names[i]);
-        vyre_near_add(&near, (vyre_str){names[i], strlen(names[i])});
+        vyre_near_add(&near, vyre_str_of(names[i]));
     }
     vyre_near_print(&near, &fix, "; perhaps ");
     vyre_status status =
@@ -125,7 +121,6 @@ void manifest_check_keys(manifest_reader *r, const vyre_toml_value *table, const
 
 /* Values */
 
-/* The text of a key, NULL if it is missing or wrong, which is told. */
 const vyre_toml_value *manifest_find_text(manifest_reader *r, const vyre_toml_value *table,
                                           const char *key, bool is_needed) {
     const vyre_toml_value *value = NULL;
@@ -151,10 +146,8 @@ const char *manifest_text(manifest_reader *r, const vyre_toml_value *table, cons
     return value ? manifest_keep(r, value->string) : NULL;
 }
 
-/* The array of a key, NULL if it is missing or wrong, which is told. Its items have the type. */
 const vyre_toml_value *manifest_find_array(manifest_reader *r, const vyre_toml_value *table,
-                                           const char *key, vyre_toml_type type,
-                                           const vyre_toml *document) {
+                                           const char *key, vyre_toml_type type) {
     const vyre_toml_value *value = NULL;
     vyre_status status = vyre_toml_get_optional(table, key, VYRE_TOML_ARRAY, &value);
     if (status) {
@@ -162,7 +155,7 @@ const vyre_toml_value *manifest_find_array(manifest_reader *r, const vyre_toml_v
         return NULL;
     }
     for (size_t i = 0; value && i < value->array.count; i++) {
-        status = vyre_toml_expect(document, &value->array.items[i], type);
+        status = vyre_toml_expect(table->table->document, &value->array.items[i], type);
         if (status) {
             manifest_add(r, (vyre_package_place){0}, status);
             return NULL;
@@ -171,7 +164,6 @@ const vyre_toml_value *manifest_find_array(manifest_reader *r, const vyre_toml_v
     return value;
 }
 
-/* A name of the language: a letter or _, then digits, too. How many bytes of it there are. */
 size_t manifest_name_size(const char *text) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
     return *text >= '0' && *text <= '9' ? 0 : strspn(text, letters);
@@ -182,7 +174,6 @@ bool manifest_is_name(const char *text) {
     return size && !text[size];
 }
 
-/* Names with points between them, of which the first is the dialect's. */
 bool manifest_is_id(const char *id, const char *dialect) {
     size_t size = strlen(dialect), parts = 0;
     if (strncmp(id, dialect, size) != 0 || id[size] != '.') {

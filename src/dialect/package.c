@@ -25,7 +25,6 @@ void vyre_package_unresolve(vyre_package *package) {
     }
     vyre_vec_free(&package->programs);
     vyre_arena_deinit(&package->resolved);
-    vyre_arena_init(&package->resolved);
     for (size_t i = 0; i < package->operation_count; i++) {
         vyre_operation *operation = &package->operations[i];
         operation->parameters = NULL;
@@ -71,14 +70,13 @@ static vyre_status parse(reading *r, const char *text, size_t size, size_t from,
 static vyre_status no_entry(const reading *r, const char *entry) {
     vyre_near near;
     vyre_strbuf fix = {0};
-    vyre_near_init(&near, (vyre_str){entry, strlen(entry)});
+    vyre_near_init(&near, vyre_str_of(entry));
     for (size_t i = 0; i < vyre_module_count(r->module); i++) {
-        const char *name = vyre_program_name(vyre_module_program(r->module, i));
-        vyre_near_add(&near, (vyre_str){name, strlen(name)});
+        vyre_near_add(&near, vyre_str_of(vyre_program_name(vyre_module_program(r->module, i))));
     }
     const vyre_module_function *function;
     for (size_t i = 0; (function = vyre_module_function_at(r->module, i)); i++) {
-        vyre_near_add(&near, (vyre_str){function->name, strlen(function->name)});
+        vyre_near_add(&near, vyre_str_of(function->name));
     }
     vyre_strbuf_puts(&fix, "name a program or fn of that file with `entry`");
     vyre_near_print(&near, &fix, ", perhaps ");
@@ -113,20 +111,19 @@ typedef vyre_status (*visit)(reading *r, vyre_operation *operation, vyre_variant
 
 static vyre_status each_entry(reading *r, visit visitor) {
     vyre_package *package = r->package;
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < package->operation_count && !status; i++) {
+    for (size_t i = 0; i < package->operation_count; i++) {
         vyre_operation *operation = &package->operations[i];
         const vyre_package_row *row = &package->rows[i];
         if (row->source != (size_t)(r->source - package->sources.items)) {
             continue;
         }
-        status = visitor(r, operation, NULL, row->entry);
-        for (size_t k = 0; k < operation->variant_count && !status; k++) {
+        VYRE_TRY(visitor(r, operation, NULL, row->entry));
+        for (size_t k = 0; k < operation->variant_count; k++) {
             vyre_variant *variant = (vyre_variant *)(uintptr_t)&operation->variants[k];
-            status = visitor(r, operation, variant, row->variants[k]);
+            VYRE_TRY(visitor(r, operation, variant, row->variants[k]));
         }
     }
-    return status;
+    return VYRE_OK;
 }
 
 static vyre_status append_element(reading *r, vyre_operation *operation, vyre_variant *variant,
@@ -269,13 +266,12 @@ static vyre_status check_word(const vyre_operation *operation, const char *what,
         const vyre_parameter *parameter = &operation->parameters[i];
         bool fits = parameter->role == VYRE_ROLE_UPDATED ||
                     (parameter->role == VYRE_ROLE_OUTPUT) == is_expected;
-        if (fits && strlen(parameter->name) == name.size &&
-            !memcmp(parameter->name, name.data, name.size)) {
+        if (fits && vyre_str_is(name, parameter->name)) {
             vyre_strbuf_free(&fix);
             return VYRE_OK;
         }
         if (fits) {
-            vyre_near_add(&near, (vyre_str){parameter->name, strlen(parameter->name)});
+            vyre_near_add(&near, vyre_str_of(parameter->name));
             vyre_strbuf_printf(&fix, "%s `%s`", count++ ? "," : "", parameter->name);
         }
     }

@@ -8,10 +8,11 @@
 #ifndef VYRE_DIALECT_PACKAGE_H
 #define VYRE_DIALECT_PACKAGE_H
 
+#include <vyre/library.h>
+
 #include "base/arena.h"
 #include "base/strbuf.h"
-#include "dialect/linked.h"
-#include "text/library.h"
+#include "dialect/registry.h"
 
 enum {
     VYRE_MANIFEST_BYTES = 1 << 20,   /* of a manifest */

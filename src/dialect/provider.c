@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "text/module.h"
 
 static _Atomic(const vyre_library *) installed;
@@ -82,7 +83,7 @@ static bool find(const vyre_library_view *view, vyre_str id, vyre_library_source
 
 static vyre_str at(const vyre_library_view *view, size_t index) {
     const vyre_operation *found = vyre_dialects_at(guard_of(view).snapshot, index);
-    return found ? (vyre_str){found->id, strlen(found->id)} : (vyre_str){0};
+    return found ? vyre_str_of(found->id) : (vyre_str){0};
 }
 
 static void leave(vyre_library_view *view) {

@@ -7,14 +7,10 @@
 
 #include <vyre/dialect.h>
 
-#include "text/library.h"
+#include <vyre/library.h>
 
 /* The snapshot in force, as a library. */
 extern const vyre_library vyre_dialects_library;
-
-/* `library` is static storage. One with the id of the provider is accepted and changes nothing,
- * another is refused. */
-VYRE_MUST_USE vyre_status vyre_provider_install(const vyre_library *library);
 
 /* The provider, which is vyre_dialects_library from now on if there was none. */
 const vyre_library *vyre_provider(void);

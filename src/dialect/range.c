@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/status.h"
 
 #ifndef O_DIRECT
@@ -191,8 +192,10 @@ static int run(transfer *t) {
     return atomic_load(&t->error);
 }
 
+/* Without waiting: opening a pipe waits for its other end, which may never come. */
 static int open_file(const char *path, bool is_write, int flags) {
-    return open(path, (is_write ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC | flags, 0666);
+    return open(path, (is_write ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | flags,
+                0666);
 }
 
 /* Whether the range lies in what is there. */
@@ -213,6 +216,9 @@ static vyre_status move_range(transfer *t, vyre_io_report *report) {
     struct stat about;
     vyre_status status = VYRE_OK;
     int direct = -1, error = 0;
+    if (t->is_write) {
+        VYRE_TRY(vyre_file_check_planted(t->path));
+    }
     t->plain = open_file(t->path, t->is_write, 0);
     if (t->plain < 0 || fstat(t->plain, &about) != 0) {
         status = failed(t->path, t->is_write, errno);

@@ -2,10 +2,10 @@
 
 #include <pthread.h>
 
+#include "base/status.h"
 #include "dialect/folder.h"
 #include "dialect/guard.h"
-
-#include "base/status.h"
+#include "dialect/library.h"
 
 vyre_status vyre_streams_add(vyre_streams *streams, const vyre_operation *operation) {
     return vyre_vec_push(&streams->operations, operation)
@@ -30,33 +30,22 @@ void vyre_streams_free(vyre_streams *streams) {
     vyre_vec_free(&streams->operations);
 }
 
-static vyre_status read_linked(vyre_streams *streams) {
-    vyre_status status = VYRE_OK;
-    for (const vyre_linked_part *part = vyre_linked; *part && !status; part++) {
-        status = (*part)(streams);
-    }
-    return status;
+vyre_status vyre_streams_read_fixed(vyre_streams *streams) {
+    VYRE_TRY(vyre_linked_io(streams));
+    VYRE_TRY(vyre_linked_library(streams));
+    return vyre_extern_read(streams);
 }
 
-/* Where definitions come from, in this order. */
-static const vyre_linked_part sources[] = {read_linked, vyre_extern_read, vyre_folder_read};
-
-vyre_status vyre_streams_read_fixed(vyre_streams *streams) {
-    VYRE_TRY(read_linked(streams));
-    return vyre_extern_read(streams);
+vyre_status vyre_streams_make(const vyre_streams *streams, vyre_dialects **out_snapshot) {
+    return vyre_dialects_make(streams->operations.items, streams->operations.count, out_snapshot);
 }
 
 vyre_status vyre_dialects_load(vyre_dialects **out_snapshot) {
     *out_snapshot = NULL;
     vyre_streams streams = {0};
-    vyre_status status = VYRE_OK;
-    for (size_t i = 0; i < sizeof sources / sizeof *sources && !status; i++) {
-        status = sources[i](&streams);
-    }
-    if (!status) {
-        status =
-            vyre_dialects_make(streams.operations.items, streams.operations.count, out_snapshot);
-    }
+    vyre_status status = vyre_streams_read_fixed(&streams);
+    status = status ? status : vyre_folder_read(&streams);
+    status = status ? status : vyre_streams_make(&streams, out_snapshot);
     vyre_streams_free(&streams);
     return status;
 }

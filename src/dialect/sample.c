@@ -85,8 +85,7 @@ static uint64_t read_call(reader *r, vyre_str name) {
     } functions[] = {
         {"root", root, NULL}, {"log2", log2_of, NULL}, {"min", NULL, least}, {"max", NULL, most}};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        if (strlen(functions[i].name) != name.size ||
-            memcmp(functions[i].name, name.data, name.size) != 0) {
+        if (!vyre_str_is(name, functions[i].name)) {
             continue;
         }
         if (!take(r, '(')) {

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/near.h"
+#include "base/status.h"
 #include "dialect/library.h"
 
 vyre_dialects vyre_dialects_empty = {.references = 1};
@@ -244,8 +245,7 @@ static vyre_status index_names(vyre_dialects *snapshot) {
     uint32_t *names = vyre_alloc_array(count, sizeof *names);
     vyre_status status = names ? VYRE_OK : vyre_dialects_no_room(count, "operation name");
     for (size_t i = 0; i < count && !status; i++) {
-        const char *id = snapshot->operations[i].id;
-        vyre_status unnamed = vyre_intern((vyre_str){id, strlen(id)}, &names[i]);
+        vyre_status unnamed = vyre_intern(vyre_str_of(snapshot->operations[i].id), &names[i]);
         if (unnamed) {
             vyre_status_free(unnamed);
             status = vyre_dialects_no_room(count, "operation name");
@@ -272,6 +272,18 @@ static vyre_status index_names(vyre_dialects *snapshot) {
     return status;
 }
 
+static vyre_status fill(vyre_dialects *snapshot, const vyre_operation *const *operations,
+                        const vyre_operation **sorted) {
+    size_t count = snapshot->count;
+    if (count) {
+        memcpy(sorted, operations, count * sizeof *sorted);
+        qsort(sorted, count, sizeof *sorted, compare_operations);
+    }
+    VYRE_TRY(vyre_dialects_validate(sorted, count, NULL));
+    VYRE_TRY(copy_operations(snapshot, sorted));
+    return index_names(snapshot);
+}
+
 vyre_status vyre_dialects_make(const vyre_operation *const *operations, size_t count,
                                vyre_dialects **out_snapshot) {
     *out_snapshot = NULL;
@@ -283,21 +295,13 @@ vyre_status vyre_dialects_make(const vyre_operation *const *operations, size_t c
     vyre_status status = VYRE_OK;
     if (snapshot) {
         atomic_init(&snapshot->references, 1);
-        vyre_arena_init(&snapshot->arena);
         snapshot->count = count;
     }
-    if (!snapshot || !sorted) {
+    if (snapshot && sorted) {
+        status = fill(snapshot, operations, sorted);
+    } else {
         status = vyre_dialects_no_room(count, "operation definition");
-        goto done;
     }
-    if (count) {
-        memcpy(sorted, operations, count * sizeof *sorted);
-        qsort(sorted, count, sizeof *sorted, compare_operations);
-    }
-    status = vyre_dialects_validate(sorted, count, NULL);
-    status = status ? status : copy_operations(snapshot, sorted);
-    status = status ? status : index_names(snapshot);
-done:
     vyre_free(sorted);
     if (status) {
         vyre_dialects_release(snapshot);
@@ -313,7 +317,7 @@ const vyre_operation *vyre_dialects_lookup(const vyre_dialects *snapshot, uint32
 }
 
 const vyre_operation *vyre_dialects_find(const vyre_dialects *snapshot, const char *id) {
-    return vyre_dialects_lookup(snapshot, vyre_intern_find((vyre_str){id, strlen(id)}));
+    return vyre_dialects_lookup(snapshot, vyre_intern_find(vyre_str_of(id)));
 }
 
 bool vyre_operation_has_program(const vyre_operation *operation) {
@@ -339,10 +343,9 @@ const vyre_operation *vyre_dialects_at(const vyre_dialects *snapshot, size_t ind
 vyre_status vyre_dialects_unknown(const vyre_dialects *snapshot, const char *what, const char *id) {
     vyre_near near;
     vyre_strbuf message = {0};
-    vyre_near_init(&near, (vyre_str){id, strlen(id)});
+    vyre_near_init(&near, vyre_str_of(id));
     for (size_t i = 0; i < vyre_dialects_count(snapshot); i++) {
-        const char *other = vyre_dialects_at(snapshot, i)->id;
-        vyre_near_add(&near, (vyre_str){other, strlen(other)});
+        vyre_near_add(&near, vyre_str_of(vyre_dialects_at(snapshot, i)->id));
     }
     vyre_strbuf_printf(&message, "there is no %s `%s`", what, id);
     vyre_near_print(&near, &message, "; did you mean ");

@@ -1,5 +1,4 @@
-#include "dialect/watch.h"
-
+/* A watch: loads the dialects again when something changes in their folders. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -178,9 +177,7 @@ static vyre_status install(const vyre_dialects_watch *watch, const vyre_folder_s
     vyre_streams streams = {0};
     vyre_dialects *snapshot;
     vyre_status status = gather(watch, found, &streams);
-    if (!status) {
-        status = vyre_dialects_make(streams.operations.items, streams.operations.count, &snapshot);
-    }
+    status = status ? status : vyre_streams_make(&streams, &snapshot);
     if (!status) {
         vyre_dialects_install(snapshot);
     }
@@ -246,8 +243,6 @@ vyre_status vyre_dialects_watch_start(const char *const *folders, size_t count, 
         return vyre_no_memory("to watch dialects");
     }
     watch->notice.descriptor = -1;
-    vyre_folder_list_init(&watch->list);
-    vyre_arena_init(&watch->found.arena);
     vyre_status status = set_up(watch, folders, count);
     if (status) {
         vyre_dialects_watch_close(watch);

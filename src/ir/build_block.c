@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/units.h"
 #include "ir/builder.h"
 #include "ir/lookup.h"
 
@@ -10,10 +11,6 @@ static bool is_dead(const vyre_builder *builder) {
 
 bool vyre_build_reachable(const vyre_builder *builder) {
     return builder->blocks.count && !is_dead(builder);
-}
-
-static const char *plural(size_t count) {
-    return count == 1 ? "" : "s";
 }
 
 /* What a call hands out if it comes to nothing; a count that cannot be right says nothing about how
@@ -52,11 +49,7 @@ static bool open_block(vyre_builder *builder, block_kind kind, uint32_t owner, u
         opened.call = self;
         opened.loop = VYRE_NONE; /* jumps do not leave a call */
     }
-    if (!vyre_vec_push(&builder->blocks, opened)) {
-        builder_no_memory(builder);
-        return false;
-    }
-    return true;
+    return builder_add(builder, blocks, opened) != VYRE_NONE;
 }
 
 /* What was built after the block's terminator goes away. */
@@ -133,7 +126,7 @@ static bool check_results(vyre_builder *builder, uint32_t target, vyre_op op, ui
     if (to->results != count) {
         return builder_refuse(builder, 506, "give the same number of values on every path",
                               "`%s` gives %u value%s, and another path gives %u", name, count,
-                              plural(count), to->results);
+                              vyre_plural(count), to->results);
     }
     for (uint32_t i = 0; i < count; i++) {
         vyre_type wanted = (vyre_type)builder->type_stack.items[to->types + i];
@@ -176,8 +169,8 @@ static void emit_results(vyre_builder *builder, const block *closed, uint32_t co
             return;
         }
         vyre_build_report(builder, 506, "take as many values as the block gives",
-                          "%u value%s %s taken from a block that gives %u", count, plural(count),
-                          count == 1 ? "is" : "are", given);
+                          "%u value%s %s taken from a block that gives %u", count,
+                          vyre_plural(count), count == 1 ? "is" : "are", given);
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -219,7 +212,7 @@ void builder_close_phase_block(vyre_builder *builder) {
     if (builder->blocks.count > 1) {
         vyre_build_report(builder, 507, "close every if, loop and inline",
                           "a phase ends with %zu block%s still open", builder->blocks.count - 1,
-                          plural(builder->blocks.count - 1));
+                          vyre_plural(builder->blocks.count - 1));
     }
     if (builder->blocks.count) {
         builder->blocks.count = 1;
@@ -254,7 +247,7 @@ static void end_branch(vyre_builder *builder) {
         if (top->results != VYRE_NONE && top->results != 0) {
             vyre_build_report(builder, 505, "end both branches with `yield` and their values",
                               "a branch ends without the %u value%s that the other branch gives",
-                              top->results, plural(top->results));
+                              top->results, vyre_plural(top->results));
             top->exits += !is_dead(builder);
             die(builder);
         } else {
@@ -419,7 +412,7 @@ void vyre_build_loop_end(vyre_builder *builder, uint32_t count, uint32_t *result
             vyre_build_report(
                 builder, 505, "end the block with `continue` and the next values",
                 "a loop that carries %u value%s reaches its end without the next ones", top->args,
-                plural(top->args));
+                vyre_plural(top->args));
         }
         emit_end(builder, VYRE_OP_CONTINUE, 0, NULL);
     }
@@ -455,7 +448,7 @@ void vyre_build_continue(vyre_builder *builder, uint32_t count, const uint32_t *
         if (to->args != VYRE_NONE) {
             vyre_build_report(builder, 506, "give the next iteration every value the loop carries",
                               "`continue` gives %u value%s, the loop carries %u", count,
-                              plural(count), to->args);
+                              vyre_plural(count), to->args);
         }
         die(builder);
         return;
@@ -497,7 +490,7 @@ void vyre_build_inline_end(vyre_builder *builder, uint32_t count, uint32_t *resu
         if (count) {
             vyre_build_report(builder, 505, "return a value on every path",
                               "a path reaches the end of a call without the %u value%s it returns",
-                              count, plural(count));
+                              count, vyre_plural(count));
             die(builder);
         } else {
             leave(builder, (uint32_t)builder->blocks.count - 1, VYRE_OP_RETURN, 0, NULL);
@@ -546,16 +539,14 @@ uint32_t vyre_build_var(vyre_builder *builder, const char *name, uint32_t initia
     if (!builder_ready(builder, "var") || !builder_value(builder, "var", 1, initial)) {
         return VYRE_NONE;
     }
-    uint32_t variable = (uint32_t)builder->variables.count;
     draft_variable row = {.name = builder_name(builder, name),
                           .declared = (uint32_t)builder->insts.count,
                           .block = builder_block(builder)->serial,
                           .type = (uint8_t)builder_type(builder, initial)};
-    if (!vyre_vec_push(&builder->variables, row)) {
-        builder_no_memory(builder);
-        return VYRE_NONE;
+    uint32_t variable = builder_add(builder, variables, row);
+    if (variable != VYRE_NONE) {
+        builder_emit(builder, (vyre_inst){.op = DRAFT_VAR, .a = variable, .b = initial});
     }
-    builder_emit(builder, (vyre_inst){.op = DRAFT_VAR, .a = variable, .b = initial});
     return variable;
 }
 

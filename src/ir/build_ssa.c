@@ -4,8 +4,6 @@
  * The first sweep finds, for each instruction that holds blocks, the variables of the outside that
  * are assigned within. The second writes the final instructions, with the current value of each
  * variable at hand. Both are linear in the size of draft and result. */
-#include "ir/build_ssa.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,11 +5,7 @@ static uint32_t add_step(vyre_builder *builder, vyre_step row, const char *name)
         return builder_none(builder, 701, "split the program into several",
                             "a program has more than %d phases and repeats", VYRE_LIMIT_STEPS);
     }
-    if (!vyre_vec_push(&builder->steps, (draft_step){row, builder_name(builder, name)})) {
-        builder_no_memory(builder);
-        return VYRE_NONE;
-    }
-    return (uint32_t)builder->steps.count - 1;
+    return builder_add(builder, steps, (draft_step){row, builder_name(builder, name)});
 }
 
 static bool outside_phase(vyre_builder *builder, const char *what) {
@@ -97,12 +93,10 @@ void vyre_build_phase(vyre_builder *builder, const vyre_phase_desc *desc) {
     if (add_step(builder, row, desc->name) == VYRE_NONE) {
         return;
     }
-    if (!vyre_vec_push(&builder->phases, phase)) {
-        builder_no_memory(builder);
-        return;
+    if (builder_add(builder, phases, phase) != VYRE_NONE) {
+        builder->in_phase = true;
+        builder_open_phase_block(builder);
     }
-    builder->in_phase = true;
-    builder_open_phase_block(builder);
 }
 
 void vyre_build_phase_end(vyre_builder *builder) {
@@ -124,11 +118,8 @@ static uint32_t open_repeat(vyre_builder *builder, const char *name, vyre_step r
                             VYRE_LIMIT_REPEATS);
     }
     uint32_t step = add_step(builder, row, name);
-    if (step != VYRE_NONE && !vyre_vec_push(&builder->open_repeats, step)) {
-        builder_no_memory(builder);
-        return VYRE_NONE;
-    }
-    return step;
+    return step != VYRE_NONE && builder_add(builder, open_repeats, step) != VYRE_NONE ? step
+                                                                                      : VYRE_NONE;
 }
 
 uint32_t vyre_build_repeat(vyre_builder *builder, const char *name, uint32_t count_size) {

@@ -244,9 +244,7 @@ static void open_scope(vyre_builder *builder, const char *function, uint32_t fil
     if (builder->scopes.count >= VYRE_LIMIT_SCOPES) {
         vyre_build_report(builder, 701, "split the program into several",
                           "more than %d calls are inlined", VYRE_LIMIT_SCOPES);
-    } else if (!vyre_vec_push(&builder->scopes, scope)) {
-        builder_no_memory(builder);
-    } else {
+    } else if (builder_add(builder, scopes, scope) != VYRE_NONE) {
         builder->scope = (uint32_t)builder->scopes.count;
     }
 }
@@ -295,11 +293,11 @@ static uint32_t add_arg(vyre_builder *builder, const char *name, vyre_type type,
     }
     draft_arg arg = {(uint32_t)builder->strings.size, type, resource};
     vyre_strbuf_add(&builder->strings, name, size + 1);
-    if (builder->strings.failed || !vyre_vec_push(&builder->args, arg)) {
+    if (builder->strings.failed) {
         builder_no_memory(builder);
         return VYRE_NONE;
     }
-    return (uint32_t)builder->args.count - 1;
+    return builder_add(builder, args, arg);
 }
 
 uint32_t vyre_build_scalar(vyre_builder *builder, const char *name, vyre_type type) {
@@ -324,12 +322,8 @@ static uint32_t add_resource(vyre_builder *builder, const char *name, vyre_resou
         return builder_none(builder, 701, "merge some of them", "a program has more than %d arrays",
                             VYRE_LIMIT_RESOURCES);
     }
-    if (!vyre_vec_push(&builder->resources,
-                       (draft_resource){row, builder_name(builder, name), phase})) {
-        builder_no_memory(builder);
-        return VYRE_NONE;
-    }
-    return (uint32_t)builder->resources.count - 1;
+    return builder_add(builder, resources,
+                       (draft_resource){row, builder_name(builder, name), phase});
 }
 
 uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyre_access access,
@@ -433,11 +427,7 @@ static uint32_t add_size(vyre_builder *builder, vyre_size_node node, uint32_t de
         return builder_none(builder, 701, "simplify the size expressions",
                             "the size expressions are too large");
     }
-    if (!vyre_vec_push(&builder->sizes, (draft_size){node, depth, false})) {
-        builder_no_memory(builder);
-        return VYRE_NONE;
-    }
-    return (uint32_t)builder->sizes.count - 1;
+    return builder_add(builder, sizes, (draft_size){node, depth, false});
 }
 
 bool builder_use_size(vyre_builder *builder, const char *what, uint32_t size) {
@@ -587,8 +577,8 @@ void vyre_build_require(vyre_builder *builder, uint32_t left, uint32_t right) {
     if (builder->requirements.count >= VYRE_LIMIT_REQUIREMENTS) {
         vyre_build_report(builder, 701, "require less", "a program has more than %d requirements",
                           VYRE_LIMIT_REQUIREMENTS);
-    } else if (!vyre_vec_push(&builder->requirements,
-                              (draft_requirement){{left, right}, builder_place(builder)})) {
-        builder_no_memory(builder);
+    } else {
+        (void)builder_add(builder, requirements,
+                          (draft_requirement){{left, right}, builder_place(builder)});
     }
 }

@@ -91,8 +91,8 @@ void vyre_build_name(vyre_builder *builder, uint32_t value, const char *name) {
         return; /* constants have no place of their own, and mistakes are reported already */
     }
     vyre_value_name row = {value, builder_name(builder, name)};
-    if (row.name && !vyre_vec_push(&builder->names, row)) {
-        builder_no_memory(builder);
+    if (row.name) {
+        (void)builder_add(builder, names, row);
     }
 }
 

@@ -12,7 +12,6 @@
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "ir/build_ssa.h"
 
 /* Operations of the draft alone, beyond all others. */
 enum {
@@ -79,6 +78,42 @@ typedef struct block {
     size_t dead_insts, dead_operands, dead_names; /* what was there then; the rest is cut off */
 } block;
 
+/* An instruction with blocks that is open during a sweep. */
+typedef struct ssa_region {
+    uint32_t owner;       /* in the draft */
+    uint32_t final_owner; /* in the result */
+    uint32_t end;         /* in the draft */
+    uint32_t first;       /* its variables: in `pending` in the first sweep, in `carried` after */
+    uint32_t count;
+    uint32_t saved;      /* if: values before the first branch, in `saves` */
+    uint32_t else_at;    /* if: where its second branch starts in the draft, until it has */
+    uint32_t list;       /* first sweep: number of the region */
+    uint32_t loop, call; /* innermost enclosing ones, itself included; or VYRE_NONE */
+} ssa_region;
+
+typedef struct ssa_phase {
+    uint32_t first; /* instruction */
+    bool uses_subgroup;
+} ssa_phase;
+
+/* The final arrays, and what the sweeps need on the way. The builder keeps the memory for the next
+ * program. */
+typedef struct ssa_arrays {
+    VYRE_VEC(vyre_inst) insts;
+    VYRE_VEC(vyre_place) places;
+    VYRE_VEC(uint32_t) operands;
+    VYRE_VEC(vyre_const) consts;
+    VYRE_VEC(vyre_value_name) value_names;
+    VYRE_VEC(ssa_phase) phases;
+
+    VYRE_VEC(uint32_t) pending;       /* variables assigned in open regions */
+    VYRE_VEC(uint32_t) carried;       /* lists of variables, one a region */
+    VYRE_VEC(uint32_t) carried_lists; /* where each list starts and its length, as regions open */
+    VYRE_VEC(ssa_region) regions;
+    VYRE_VEC(uint32_t) saves;
+    VYRE_VEC(uint32_t) map; /* by draft value, draft constant and variable: see build_ssa.c */
+} ssa_arrays;
+
 struct vyre_builder {
     vyre_diagnostics *diagnostics;
     bool no_memory, finished;
@@ -114,6 +149,10 @@ struct vyre_builder {
     ssa_arrays ssa;
 };
 
+/* Fills the empty arrays of the draft, whose resource_map is known. False without memory or beyond
+ * the limit of instructions. The draft must be free of errors. */
+bool vyre_build_ssa(vyre_builder *draft);
+
 /* Gives back the memory of the draft's code with what turning it into final instructions took, and
  * of those instructions. */
 void builder_free_draft(vyre_builder *builder);
@@ -123,6 +162,11 @@ void builder_no_memory(vyre_builder *builder);
 /* Report a mistake, and give what stands for nothing: `return builder_none(builder, 309, ...);`. */
 #define builder_none(...) (vyre_build_report(__VA_ARGS__), VYRE_NONE)
 #define builder_refuse(...) (vyre_build_report(__VA_ARGS__), false)
+
+/* Adds to one of the builder's vectors and gives its number; VYRE_NONE without memory. */
+#define builder_add(builder, vec, ...)                                                             \
+    (vyre_vec_push(&(builder)->vec, __VA_ARGS__) ? (uint32_t)(builder)->vec.count - 1              \
+                                                 : (builder_no_memory(builder), VYRE_NONE))
 
 /* Where the builder stands. */
 vyre_place builder_place(const vyre_builder *builder);

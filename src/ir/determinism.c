@@ -2,8 +2,6 @@
  * deterministic if nobody uses what an atomic returns, and each array is updated by one kind of
  * atomic whose order does not show: add with sub, and, or, xor, min, max, or stores of one
  * constant. */
-#include "ir/determinism.h"
-
 #include <string.h>
 
 #include "base/alloc.h"

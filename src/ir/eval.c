@@ -7,60 +7,26 @@
 
 /* Bit operations that look only at the size of a type. */
 
-static void select_1(void *to, const void *a, const void *b, const void *c, size_t count) {
-    uint8_t *r = to;
-    const uint8_t *condition = a, *x = b, *y = c;
-    for (size_t i = 0; i < count; i++) {
-        r[i] = condition[i] ? x[i] : y[i];
+#define SIZED(bytes, memory)                                                                       \
+    static void select_##bytes(void *to, const void *a, const void *b, const void *c,              \
+                               size_t count) {                                                     \
+        memory *r = to;                                                                            \
+        const uint8_t *condition = a;                                                              \
+        const memory *x = b, *y = c;                                                               \
+        for (size_t i = 0; i < count; i++) {                                                       \
+            r[i] = condition[i] ? x[i] : y[i];                                                     \
+        }                                                                                          \
+    }                                                                                              \
+    static void copy_##bytes(void *to, const void *a, const void *b, const void *c,                \
+                             size_t count) {                                                       \
+        (void)b, (void)c;                                                                          \
+        memmove(to, a, count *(bytes));                                                            \
     }
-}
 
-static void select_2(void *to, const void *a, const void *b, const void *c, size_t count) {
-    uint16_t *r = to;
-    const uint8_t *condition = a;
-    const uint16_t *x = b, *y = c;
-    for (size_t i = 0; i < count; i++) {
-        r[i] = condition[i] ? x[i] : y[i];
-    }
-}
-
-static void select_4(void *to, const void *a, const void *b, const void *c, size_t count) {
-    uint32_t *r = to;
-    const uint8_t *condition = a;
-    const uint32_t *x = b, *y = c;
-    for (size_t i = 0; i < count; i++) {
-        r[i] = condition[i] ? x[i] : y[i];
-    }
-}
-
-static void select_8(void *to, const void *a, const void *b, const void *c, size_t count) {
-    uint64_t *r = to;
-    const uint8_t *condition = a;
-    const uint64_t *x = b, *y = c;
-    for (size_t i = 0; i < count; i++) {
-        r[i] = condition[i] ? x[i] : y[i];
-    }
-}
-
-static void copy_1(void *to, const void *a, const void *b, const void *c, size_t count) {
-    (void)b, (void)c;
-    memmove(to, a, count);
-}
-
-static void copy_2(void *to, const void *a, const void *b, const void *c, size_t count) {
-    (void)b, (void)c;
-    memmove(to, a, count * 2);
-}
-
-static void copy_4(void *to, const void *a, const void *b, const void *c, size_t count) {
-    (void)b, (void)c;
-    memmove(to, a, count * 4);
-}
-
-static void copy_8(void *to, const void *a, const void *b, const void *c, size_t count) {
-    (void)b, (void)c;
-    memmove(to, a, count * 8);
-}
+SIZED(1, uint8_t)
+SIZED(2, uint16_t)
+SIZED(4, uint32_t)
+SIZED(8, uint64_t)
 
 static vyre_evaluator by_size(vyre_type type, vyre_evaluator one, vyre_evaluator two,
                               vyre_evaluator four, vyre_evaluator eight) {

@@ -25,29 +25,13 @@
         }                                                                                          \
     }
 
-static double f64_value(uint64_t bits) {
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static uint64_t f64_bits(double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return value != value ? 0x7ff8000000000000u : bits;
-}
-
-static uint32_t f32_bits(float value) {
-    return value != value ? 0x7fc00000u : eval_f32_bits(value);
-}
-
 /* From f64 to the narrow formats in one rounding. */
 static uint16_t f16_from_f64(double value) {
-    return (uint16_t)vyre_float_convert(VYRE_FLOAT_F64, VYRE_FLOAT_F16, f64_bits(value));
+    return (uint16_t)vyre_float_convert(VYRE_FLOAT_F64, VYRE_FLOAT_F16, f64_from_f64(value));
 }
 
 static uint16_t bf16_from_f64(double value) {
-    return (uint16_t)vyre_float_convert(VYRE_FLOAT_F64, VYRE_FLOAT_BF16, f64_bits(value));
+    return (uint16_t)vyre_float_convert(VYRE_FLOAT_F64, VYRE_FLOAT_BF16, f64_from_f64(value));
 }
 
 /* An integer as an f64 that rounds to a narrower format as the integer itself would: bits that do
@@ -70,14 +54,14 @@ static double sticky_signed(int64_t x) {
 #define WITH_FLOATS(t, T, memory, low, high, above, ...)                                           \
     LOOP(t##_f16, memory, uint16_t, f16_from_f64(STICKY(x)))                                       \
     LOOP(t##_bf16, memory, uint16_t, bf16_from_f64(STICKY(x)))                                     \
-    LOOP(t##_f32, memory, uint32_t, f32_bits((float)x))                                            \
-    LOOP(t##_f64, memory, uint64_t, f64_bits((double)x))                                           \
+    LOOP(t##_f32, memory, uint32_t, f32_from_f32((float)x))                                        \
+    LOOP(t##_f64, memory, uint64_t, f64_from_f64((double)x))                                       \
     LOOP(t##_flag, memory, uint8_t, x != 0)                                                        \
     LOOP(flag_##t, uint8_t, memory, x)                                                             \
     LOOP(f16_##t, uint16_t, memory, CLAMP(f16_to_f32(x), memory, low, high, (float)above))         \
     LOOP(bf16_##t, uint16_t, memory, CLAMP(bf16_to_f32(x), memory, low, high, (float)above))       \
     LOOP(f32_##t, uint32_t, memory, CLAMP(eval_f32(x), memory, low, high, (float)above))           \
-    LOOP(f64_##t, uint64_t, memory, CLAMP(f64_value(x), memory, low, high, above))
+    LOOP(f64_##t, uint64_t, memory, CLAMP(f64_to_f64(x), memory, low, high, above))
 
 INTEGERS(WITH_FLOATS, )
 
@@ -95,17 +79,17 @@ INTEGERS(FROM_INTEGER, u64, uint64_t)
 
 /* Between floats, and between floats and bool. */
 LOOP(f16_bf16, uint16_t, uint16_t, bf16_from_f32(f16_to_f32(x)))
-LOOP(f16_f32, uint16_t, uint32_t, f32_bits(f16_to_f32(x)))
-LOOP(f16_f64, uint16_t, uint64_t, f64_bits((double)f16_to_f32(x)))
+LOOP(f16_f32, uint16_t, uint32_t, f32_from_f32(f16_to_f32(x)))
+LOOP(f16_f64, uint16_t, uint64_t, f64_from_f64((double)f16_to_f32(x)))
 LOOP(bf16_f16, uint16_t, uint16_t, f16_from_f32(bf16_to_f32(x)))
-LOOP(bf16_f32, uint16_t, uint32_t, f32_bits(bf16_to_f32(x)))
-LOOP(bf16_f64, uint16_t, uint64_t, f64_bits((double)bf16_to_f32(x)))
+LOOP(bf16_f32, uint16_t, uint32_t, f32_from_f32(bf16_to_f32(x)))
+LOOP(bf16_f64, uint16_t, uint64_t, f64_from_f64((double)bf16_to_f32(x)))
 LOOP(f32_f16, uint32_t, uint16_t, f16_from_f32(eval_f32(x)))
 LOOP(f32_bf16, uint32_t, uint16_t, bf16_from_f32(eval_f32(x)))
-LOOP(f32_f64, uint32_t, uint64_t, f64_bits((double)eval_f32(x)))
-LOOP(f64_f16, uint64_t, uint16_t, f16_from_f64(f64_value(x)))
-LOOP(f64_bf16, uint64_t, uint16_t, bf16_from_f64(f64_value(x)))
-LOOP(f64_f32, uint64_t, uint32_t, f32_bits((float)f64_value(x)))
+LOOP(f32_f64, uint32_t, uint64_t, f64_from_f64((double)eval_f32(x)))
+LOOP(f64_f16, uint64_t, uint16_t, f16_from_f64(f64_to_f64(x)))
+LOOP(f64_bf16, uint64_t, uint16_t, bf16_from_f64(f64_to_f64(x)))
+LOOP(f64_f32, uint64_t, uint32_t, f32_from_f32((float)f64_to_f64(x)))
 LOOP(f16_flag, uint16_t, uint8_t, (x & 0x7fff) != 0)
 LOOP(bf16_flag, uint16_t, uint8_t, (x & 0x7fff) != 0)
 LOOP(f32_flag, uint32_t, uint8_t, (x & 0x7fffffff) != 0)

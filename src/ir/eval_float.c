@@ -3,7 +3,6 @@
 #include "ir/eval.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "ir/eval_half.h"
 
@@ -12,28 +11,8 @@
 #define FLOAT_TYPES(X)                                                                             \
     X(f16, F16, uint16_t, float, f16_from_f32, f16_to_f32, 0x8000u)                                \
     X(bf16, BF16, uint16_t, float, bf16_from_f32, bf16_to_f32, 0x8000u)                            \
-    X(f32, F32, uint32_t, float, f32_from_f32, f32_to_f32, 0x80000000u)                            \
+    X(f32, F32, uint32_t, float, f32_from_f32, eval_f32, 0x80000000u)                              \
     X(f64, F64, uint64_t, double, f64_from_f64, f64_to_f64, 0x8000000000000000u)
-
-static uint32_t f32_from_f32(float value) {
-    return value != value ? 0x7fc00000u : eval_f32_bits(value);
-}
-
-static float f32_to_f32(uint32_t bits) {
-    return eval_f32(bits);
-}
-
-static uint64_t f64_from_f64(double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return value != value ? 0x7ff8000000000000u : bits;
-}
-
-static double f64_to_f64(uint64_t bits) {
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
 
 /* The C library's functions by type. All are exact or correctly rounded by the C standard's Annex
  * F. */

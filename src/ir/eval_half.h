@@ -1,4 +1,5 @@
-/* f16 and bf16 to and from f32. */
+/* Floats to and from their bits, where every NaN becomes the canonical one; f16 and bf16 by way of
+ * f32. */
 #ifndef VYRE_IR_EVAL_HALF_H
 #define VYRE_IR_EVAL_HALF_H
 
@@ -15,6 +16,22 @@ static inline uint32_t eval_f32_bits(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
+}
+
+static inline uint32_t f32_from_f32(float value) {
+    return value != value ? 0x7fc00000u : eval_f32_bits(value);
+}
+
+static inline double f64_to_f64(uint64_t bits) {
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline uint64_t f64_from_f64(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return value != value ? 0x7ff8000000000000u : bits;
 }
 
 static inline float bf16_to_f32(uint16_t bits) {

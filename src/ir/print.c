@@ -141,7 +141,7 @@ static void print_value(printer *p, uint32_t inst) {
 
 /* Constants */
 
-static vyre_float_format float_format(vyre_type type) {
+vyre_float_format vyre_type_format(vyre_type type) {
     return type == VYRE_TYPE_F16    ? VYRE_FLOAT_F16
            : type == VYRE_TYPE_BF16 ? VYRE_FLOAT_BF16
            : type == VYRE_TYPE_F32  ? VYRE_FLOAT_F32
@@ -156,7 +156,7 @@ static const char *suffix(vyre_type type) {
 }
 
 static void print_float(printer *p, vyre_type type, uint64_t bits) {
-    vyre_float_format format = float_format(type);
+    vyre_float_format format = vyre_type_format(type);
     uint64_t exponent = bits >> format.mantissa_bits & ((1u << format.exponent_bits) - 1);
     if (exponent == (1u << format.exponent_bits) - 1) {
         vyre_strbuf_printf(&p->text, "bits<%s>(0x%llx)", vyre_type_name(type),

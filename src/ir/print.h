@@ -4,7 +4,7 @@
 
 #include <vyre/program.h>
 
-#include "base/strbuf.h"
+#include "base/number.h"
 
 /* Adds what there is to say about an instruction, on one line; or nothing. */
 typedef void (*vyre_print_note)(void *user, uint32_t inst, vyre_strbuf *text);
@@ -13,6 +13,9 @@ typedef void (*vyre_print_note)(void *user, uint32_t inst, vyre_strbuf *text);
 VYRE_MUST_USE vyre_status vyre_program_print_notes(const vyre_program *program,
                                                    vyre_print_note note, void *user,
                                                    char **out_text, size_t *out_size);
+
+/* The format of a float type. */
+vyre_float_format vyre_type_format(vyre_type type);
 
 /* "y: inout buffer<f32>[n]": an argument as the author declared it. */
 void vyre_argument_print(vyre_strbuf *text, const vyre_ir *ir, uint32_t index);

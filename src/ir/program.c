@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/status.h"
-#include "ir/determinism.h"
 #include "ir/diagnostic.h"
 #include "ir/section.h"
 #include "ir/verify.h"
@@ -46,40 +45,42 @@ static bool compute_digest(const vyre_ir *ir, vyre_digest *out_digest) {
     return true;
 }
 
-vyre_status vyre_program_seal(vyre_ir *ir, vyre_diagnostics *diagnostics, vyre_fault *out_fault,
-                              vyre_program **out_program) {
-    *out_program = NULL;
-    vyre_program *program = NULL;
-    vyre_status status = vyre_verify(ir, diagnostics, out_fault);
-    if (status) {
-        goto done;
-    }
-    program = vyre_alloc_zeroed(1, sizeof *program);
-    if (!program || !compute_digest(ir, &program->digest) ||
+/* Fills in what follows from the arrays. */
+static vyre_status judge(vyre_program *program, const vyre_ir *ir, vyre_diagnostics *diagnostics) {
+    if (!compute_digest(ir, &program->digest) ||
         !vyre_determinism_classify(ir, &program->determinism, &program->determinism_reason)) {
-        status = vyre_no_memory("for a program of %u instructions", ir->inst_count);
-        vyre_free(program);
-        goto done;
+        return vyre_no_memory("for a program of %u instructions", ir->inst_count);
     }
     if (ir->flags & VYRE_PROGRAM_DETERMINISTIC && program->determinism == VYRE_DETERMINISTIC) {
         vyre_diagnostics_add(
             diagnostics, &(vyre_diagnostic){.inst = VYRE_NONE}, 805, "remove `deterministic`",
             "program `%s` claims to be deterministic, and vyre can prove it without the claim",
             ir->strings);
-        status = vyre_diagnostics_status(diagnostics, NULL);
-        if (status) {
-            vyre_free(program->determinism_reason);
-            vyre_free(program);
-            goto done;
-        }
+        return vyre_diagnostics_status(diagnostics, NULL);
+    }
+    return VYRE_OK;
+}
+
+vyre_status vyre_program_seal(vyre_ir *ir, vyre_diagnostics *diagnostics, vyre_fault *out_fault,
+                              vyre_program **out_program) {
+    *out_program = NULL;
+    vyre_status status = vyre_verify(ir, diagnostics, out_fault);
+    vyre_program *program = status ? NULL : vyre_alloc_zeroed(1, sizeof *program);
+    if (program) {
+        atomic_init(&program->references, 1);
+        status = judge(program, ir, diagnostics);
+    } else if (!status) {
+        status = vyre_no_memory("for a program of %u instructions", ir->inst_count);
+    }
+    if (status) {
+        vyre_program_release(program);
+        vyre_sections_free(ir);
+        return status;
     }
     program->ir = *ir;
-    atomic_init(&program->references, 1);
-    *out_program = program;
     *ir = (vyre_ir){0};
-done:
-    vyre_sections_free(ir);
-    return status;
+    *out_program = program;
+    return VYRE_OK;
 }
 
 vyre_program *vyre_program_retain(vyre_program *program) {

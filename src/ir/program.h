@@ -23,6 +23,10 @@ struct vyre_program {
 VYRE_MUST_USE vyre_status vyre_program_seal(vyre_ir *ir, vyre_diagnostics *diagnostics,
                                             vyre_fault *out_fault, vyre_program **out_program);
 
+/* The class of a valid program, and why it is not proven deterministic (NULL where it is; from
+ * vyre_alloc). False without memory. */
+bool vyre_determinism_classify(const vyre_ir *ir, vyre_determinism *out_class, char **out_reason);
+
 /* The names as text; a resource or step without one gives "". */
 static inline const char *vyre_ir_resource_name(const vyre_ir *ir, uint32_t resource) {
     return ir->resource_name_count ? ir->debug_strings + ir->resource_names[resource] : "";
@@ -32,6 +36,12 @@ static inline const char *vyre_ir_resource_name(const vyre_ir *ir, uint32_t reso
 static inline bool vyre_ir_is_out(const vyre_ir *ir, uint32_t arg) {
     uint32_t resource = ir->args[arg].resource;
     return resource != VYRE_NONE && ir->resources[resource].access == VYRE_ACCESS_OUT;
+}
+
+/* Whether the caller gets an argument's bytes: an `inout` or `out` buffer. */
+static inline bool vyre_ir_is_output(const vyre_ir *ir, uint32_t arg) {
+    uint32_t resource = ir->args[arg].resource;
+    return resource != VYRE_NONE && ir->resources[resource].access != VYRE_ACCESS_IN;
 }
 
 /* The file that the places of a scope are in; "" if unknown. */

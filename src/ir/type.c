@@ -1,4 +1,4 @@
-#include <string.h>
+#include "base/strbuf.h"
 
 #include "ir/lookup.h"
 
@@ -31,8 +31,7 @@ vyre_type_class vyre_type_class_of(vyre_type type) {
 
 vyre_type vyre_type_from_name(vyre_str name) {
     for (uint32_t type = VYRE_TYPE_BOOL; type < VYRE_TYPE_COUNT; type++) {
-        if (strlen(rows[type].name) == name.size &&
-            !memcmp(rows[type].name, name.data, name.size)) {
+        if (vyre_str_is(name, rows[type].name)) {
             return (vyre_type)type;
         }
     }

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/strbuf.h"
 
 /* BINARY(operation, name, sign) and UNARY of the same */
 #define OPERATORS(BINARY, UNARY)                                                                   \
@@ -127,11 +128,7 @@ vyre_status vyre_words_prepare(void) {
     uint32_t ids[WORDS];
     uint32_t count = 0;
     for (uint32_t i = 1; i < WORDS; i++) {
-        vyre_status status =
-            vyre_intern((vyre_str){vyre_words[i].text, strlen(vyre_words[i].text)}, &ids[i]);
-        if (status) {
-            return status;
-        }
+        VYRE_TRY(vyre_intern(vyre_str_of(vyre_words[i].text), &ids[i]));
         count = ids[i] >= count ? ids[i] + 1 : count;
     }
     numbers *made = vyre_alloc_zeroed(1, sizeof *made + count * sizeof made->items[0]);

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/log.h"
 #include "base/near.h"
 #include "base/status.h"
 #include "registry/registry.h"
@@ -39,7 +40,14 @@ vyre_status vyre_registration_acquire(const vyre_registration *registration, uin
 }
 
 uint32_t vyre_registration_device_count(const vyre_registration *registration) {
-    return registration->device_count ? registration->device_count(vyre_host_services()) : 1;
+    enum { MOST = 256 }; /* so that a number that cannot be does not keep a list from ending */
+    uint32_t count =
+        registration->device_count ? registration->device_count(vyre_host_services()) : 1;
+    if (count > MOST) {
+        vyre_log(VYRE_LOG_WARNING, "backend `%s` counts %u devices, of which %d are listed",
+                 registration->id, count, MOST);
+    }
+    return count < MOST ? count : MOST;
 }
 
 /* Splits `id` or `id:n`; false if it is neither. */

@@ -39,6 +39,13 @@ static vyre_status check_id(const char *id) {
                                 "an entry of the bundle has no ID");
     }
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_-";
+    enum { MOST_LETTERS = 64 };
+    if (strnlen(id, MOST_LETTERS + 1) > MOST_LETTERS) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "choose a shorter one",
+                                "the id of a backend that starts with `%.16s` has more than %d "
+                                "letters",
+                                id, MOST_LETTERS);
+    }
     if (id[strspn(id, letters)] || !strcmp(id, "auto") || !strcmp(id, "preferred")) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "use the letters a-z, digits, '_' and '-', but not the words auto "

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/environment.h"
+#include "base/home.h"
 #include "base/option.h"
 #include "base/status.h"
 #include "registry/plugin_parts.h"
@@ -274,17 +275,25 @@ static vyre_status load_listed(search *s) {
     return status;
 }
 
-/* As the XDG Base Directory Specification says: a path that is not absolute does not count. */
+/* Records the refusal of a relative path; returns whether the variable has an absolute one. */
+static vyre_status refuse_relative(search *s, const char *variable, const char *rest,
+                                   bool *is_absolute) {
+    const char *path = *is_absolute ? NULL : vyre_environment_get(variable);
+    *is_absolute |= path && *path == '/';
+    return path && *path && *path != '/' ? load_below(s, path, strlen(path), rest, variable)
+                                         : VYRE_OK;
+}
+
 static vyre_status load_user(search *s) {
-    const char *config = vyre_environment_get("XDG_CONFIG_HOME");
-    const char *home = vyre_environment_get("HOME");
-    vyre_status status = VYRE_OK;
-    if (config && *config) {
-        status = load_below(s, config, strlen(config), "/vyre/backends.d", "XDG_CONFIG_HOME");
-    }
-    if (!status && (!config || *config != '/') && home && *home) {
-        status = load_below(s, home, strlen(home), "/.config/vyre/backends.d", "HOME");
-    }
+    vyre_strbuf path = {0};
+    bool is_absolute = false;
+    VYRE_TRY(refuse_relative(s, "XDG_CONFIG_HOME", "/vyre/backends.d", &is_absolute));
+    VYRE_TRY(refuse_relative(s, "HOME", "/.config/vyre/backends.d", &is_absolute));
+    const char *origin = vyre_home_path(VYRE_HOME_CONFIG, "backends.d", &path);
+    vyre_status status = path.failed ? vyre_no_memory("to look for backends")
+                         : origin    ? load_folder(s, path.data, origin)
+                                     : VYRE_OK;
+    vyre_strbuf_free(&path);
     return status;
 }
 

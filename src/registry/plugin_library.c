@@ -5,6 +5,8 @@
 
 #include "base/status.h"
 #include "registry/plugin_parts.h"
+#include "registry/probe.h"
+#include "registry/registry.h"
 #include "runtime/slots.h"
 
 typedef ElfW(Ehdr) elf_header;
@@ -96,6 +98,32 @@ static vyre_status check_abi(const char *library, const vyre_bundle *bundle) {
     return VYRE_OK;
 }
 
+static vyre_backend_query_function find_query(void *opened) {
+    void *symbol = dlsym(opened, VYRE_BACKEND_QUERY);
+    vyre_backend_query_function query;
+    _Static_assert(sizeof query == sizeof symbol, "as POSIX says");
+    memcpy(&query, &symbol, sizeof query);
+    return query;
+}
+
+/* All that happens to a library before its backends are registered, in a child process. What is
+ * wrong with it is told when it is loaded here. */
+static void try_library(const void *subject) {
+    void *opened = dlopen(subject, RTLD_NOW | RTLD_LOCAL);
+    vyre_backend_query_function query = opened ? find_query(opened) : NULL;
+    const vyre_bundle *bundle = query ? query(VYRE_ABI) : NULL;
+    vyre_status_free(vyre_registry_check(bundle));
+}
+
+static vyre_status probe(const char *library, const char *real) {
+    vyre_strbuf what = {0};
+    vyre_strbuf_printf(&what, "loading %s", library);
+    vyre_status status = what.failed ? vyre_no_memory("to load %s", library)
+                                     : vyre_probe(vyre_strbuf_string(&what), try_library, real);
+    vyre_strbuf_free(&what);
+    return status;
+}
+
 vyre_status vyre_plugin_open(const vyre_plugin_self *self, const char *library,
                              const vyre_bundle **out_bundle) {
     char real[PATH_MAX];
@@ -104,6 +132,9 @@ vyre_status vyre_plugin_open(const vyre_plugin_self *self, const char *library,
     VYRE_TRY(vyre_plugin_open_file(self, library, real, &file));
     vyre_status status = check_elf(self, library, file);
     close(file);
+    if (!status) {
+        status = probe(library, real);
+    }
     if (status) {
         return status;
     }
@@ -115,10 +146,7 @@ vyre_status vyre_plugin_open(const vyre_plugin_self *self, const char *library,
                                 "%s cannot be loaded: %s", library,
                                 reason ? reason : "without a reason");
     }
-    void *symbol = dlsym(opened, VYRE_BACKEND_QUERY);
-    vyre_backend_query_function query;
-    _Static_assert(sizeof query == sizeof symbol, "as POSIX says");
-    memcpy(&query, &symbol, sizeof query);
+    vyre_backend_query_function query = find_query(opened);
     if (!query) {
         return vyre_status_make(
             VYRE_STATUS_NOT_FOUND,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fork.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -57,6 +58,7 @@ struct vyre_registry {
 
     pthread_mutex_t lock; /* guards what follows until it is frozen; then nobody writes to it */
     atomic_bool frozen;
+    atomic_uint begun; /* vyre_fork_count plus 1 when a thread began to freeze it; 0 before */
     VYRE_VEC(admission) admitted;
     vyre_plugin_list plugins;
     vyre_status plugins_status;
@@ -142,8 +144,14 @@ static vyre_status refuse_frozen(void) {
                             "the registry is frozen: it was queried before this bundle was added");
 }
 
+/* Whether a thread that this process does not have was freezing it when the process was forked. */
+static bool is_abandoned(const vyre_registry *registry) {
+    uint32_t begun = atomic_load(&registry->begun);
+    return begun && begun != vyre_fork_count() + 1 && !atomic_load(&registry->frozen);
+}
+
 vyre_status vyre_registry_add(vyre_registry *registry, const vyre_bundle *bundle) {
-    if (loading == registry) {
+    if (loading == registry || is_abandoned(registry)) {
         return refuse_frozen();
     }
     pthread_mutex_lock(&registry->lock);
@@ -361,6 +369,11 @@ static void freeze(vyre_registry *registry) {
         TABLES(TABLE_BUILDER)
 #undef TABLE_BUILDER
     };
+    if (!vyre_fork_watch()) {
+        vyre_log(VYRE_LOG_WARNING,
+                 "no memory to notice fork(): do without it, or exec in the child");
+    }
+    atomic_store(&registry->begun, vyre_fork_count() + 1);
     pthread_mutex_lock(&registry->lock);
     if (!atomic_load(&registry->frozen)) {
         if (registry->load_plugins) {
@@ -379,7 +392,7 @@ static bool is_frozen(vyre_registry *registry) {
     if (atomic_load_explicit(&registry->frozen, memory_order_acquire)) {
         return true;
     }
-    if (loading == registry) {
+    if (loading == registry || is_abandoned(registry)) {
         return false;
     }
     freeze(registry);
@@ -396,7 +409,7 @@ static vyre_status check_ready(vyre_registry *registry, table_kind kind) {
                ? check_table(registry, kind)
                : vyre_status_make(VYRE_STATUS_UNAVAILABLE,
                                   "do not query the registry from a plugin's constructor or query "
-                                  "function",
+                                  "function, and fork() only after the first query",
                                   "the registry was queried while it loads plugins");
 }
 

@@ -237,6 +237,14 @@ static vyre_status make_route(vyre_routes *routes, const contest *c) {
             route.backend =
                 may_win(&route, observations[i].backend) ? observations[i].backend : NULL;
         }
+        for (size_t i = 0; i < c->count && route.backend; i++) {
+            const vyre_identity who = vyre_device_identity(c->candidates[i].device);
+            if (!strcmp(who.backend, route.backend)) {
+                route.device = who.device;
+                route.driver = who.driver;
+                break;
+            }
+        }
         status = vyre_routes_put_route(routes, &route, NULL, NULL, true);
     }
     vyre_free(observations);

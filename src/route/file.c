@@ -12,25 +12,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/environment.h"
 #include "base/file.h"
+#include "base/home.h"
 #include "base/status.h"
 #include "base/toml.h"
+#include "base/trust.h"
 #include "route/route.h"
 
 /* About ten seconds: each of those that came before syncs two files. */
 enum { LOCK_TRIES = 10000, LOCK_PAUSE_NS = 1000000 };
 
 vyre_status vyre_routes_default_path(char **out_path) {
-    const char *config = vyre_environment_get("XDG_CONFIG_HOME");
-    const char *home = vyre_environment_get("HOME");
     vyre_strbuf path = {0};
     *out_path = NULL;
-    if (config && *config) {
-        vyre_strbuf_printf(&path, "%s/vyre/pgo.toml", config);
-    } else {
-        vyre_strbuf_printf(&path, "%s/.config/vyre/pgo.toml", home && *home ? home : ".");
-    }
+    (void)vyre_home_path(VYRE_HOME_CONFIG, "pgo.toml", &path);
     if (path.failed) {
         vyre_strbuf_free(&path);
         return vyre_no_memory("for the routes");
@@ -61,15 +56,20 @@ static vyre_status explain(vyre_status status, vyre_status_code code, const char
     return told;
 }
 
-/* Reading a pipe may wait for ever, and saving would replace it. */
-static vyre_status check_kind(const char *path) {
+/* Routes decide which device runs a program, so that nobody else may write them. */
+static vyre_status read_file(const char *path, vyre_strbuf *data) {
+    char real[PATH_MAX];
     struct stat about;
-    if (stat(path, &about) != 0 || S_ISREG(about.st_mode) || S_ISDIR(about.st_mode)) {
-        return VYRE_OK; /* reading says what is wrong, if anything is */
+    int file;
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "make ~/.config/vyre readable: name a file, or set VYRE_ROUTES=off",
+                                "%s is a folder, a pipe or a device, not a file of routes", path);
     }
-    return vyre_status_make(VYRE_STATUS_IO,
-                            "make ~/.config/vyre readable: name a file, or set VYRE_ROUTES=off",
-                            "%s is a pipe or a device, not a file of routes", path);
+    VYRE_TRY(vyre_trust_open(VYRE_TRUST_NOBODY, path, real, &file));
+    vyre_status status = vyre_file_read_open(file, path, VYRE_TOML_MAX_BYTES, data);
+    close(file);
+    return status;
 }
 
 static vyre_status too_large(const char *path) {
@@ -83,9 +83,8 @@ static vyre_status too_large(const char *path) {
 vyre_status vyre_routes_load(const char *path, vyre_routes **out_routes) {
     vyre_strbuf data = {0};
     *out_routes = NULL;
-    VYRE_TRY(check_kind(path));
     VYRE_TRY(vyre_routes_create(out_routes));
-    vyre_status status = vyre_file_read(path, VYRE_TOML_MAX_BYTES, &data);
+    vyre_status status = read_file(path, &data);
     if (vyre_status_code_of(status) == VYRE_STATUS_NOT_FOUND) {
         vyre_status_free(status);
         return VYRE_OK;
@@ -93,6 +92,8 @@ vyre_status vyre_routes_load(const char *path, vyre_routes **out_routes) {
     if (vyre_status_code_of(status) == VYRE_STATUS_LIMIT) {
         vyre_status_free(status);
         status = too_large(path);
+    } else if (vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT) {
+        status = explain(status, VYRE_STATUS_IO, vyre_status_fix(status), "use", path);
     } else if (status) {
         status = explain(status, VYRE_STATUS_IO,
                          "make ~/.config/vyre readable, or the folder of that file", "read", path);
@@ -218,7 +219,7 @@ static vyre_status merge_and_write(vyre_routes *routes, const char *path) {
     }
     if (!status) {
         sweep(path);
-        status = vyre_file_replace(path, vyre_strbuf_string(&text), text.size);
+        status = vyre_file_replace_own(path, vyre_strbuf_string(&text), text.size);
         if (status) {
             status =
                 explain(status, VYRE_STATUS_IO,

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/environment.h"
+#include "base/fork.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/option.h"
@@ -52,6 +52,7 @@ vyre_status vyre_router_create(vyre_registry *registry, const char *path, vyre_r
         return status;
     }
     router->registry = registry;
+    router->forks = vyre_fork_count();
     router->clock = clock;
     router->routes->clock = clock;
     router->checked_ns = UINT64_MAX; /* never */
@@ -82,12 +83,11 @@ void vyre_router_free(vyre_router *router) {
     vyre_free(router);
 }
 
-/* Where the routes of the process lie; NULL for none. A process whose environment is a stranger's
- * has none. */
+/* Where the routes of the process lie; NULL for none. */
 static vyre_status find_path(char **out_path) {
     vyre_option_info said = vyre_option_describe(VYRE_OPTION_ROUTES);
     *out_path = NULL;
-    if (vyre_environment_is_foreign() || !strcmp(said.text, "off")) {
+    if (!strcmp(said.text, "off")) {
         return VYRE_OK;
     }
     if (!*said.text) {
@@ -101,7 +101,7 @@ vyre_status vyre_router_default(vyre_router **out_router) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static _Atomic(vyre_router *) made;
     *out_router = atomic_load_explicit(&made, memory_order_acquire);
-    if (*out_router) {
+    if (*out_router && (*out_router)->forks == vyre_fork_count()) {
         return VYRE_OK;
     }
     vyre_status status = VYRE_OK;
@@ -109,7 +109,7 @@ vyre_status vyre_router_default(vyre_router **out_router) {
     uint32_t learn = 0;
     pthread_mutex_lock(&lock);
     *out_router = atomic_load(&made);
-    if (!*out_router) {
+    if (!*out_router || (*out_router)->forks != vyre_fork_count()) {
         status = vyre_option_number(VYRE_OPTION_LEARN, &learn);
         status = status ? status : find_path(&path);
         status = status ? status
@@ -434,7 +434,7 @@ static vyre_status decide(vyre_router *router, const vyre_router_request *reques
         vyre_route_key(request->program, of_program);
         op = of_program;
     }
-    VYRE_TRY(vyre_router_decide(router, key, op, &kept));
+    VYRE_TRY(vyre_router_decide(router, request, key, op, &kept));
     keep_choice(router, kept);
     *out_choice = &kept->choice;
     return VYRE_OK;

@@ -64,6 +64,7 @@ typedef struct vyre_router {
     char *path; /* of the file; NULL: none */
     vyre_route_clock clock;
     atomic_bool learns;
+    uint32_t forks; /* vyre_fork_count when it was made: a child has one of its own */
 
     pthread_rwlock_t lock; /* all below */
     vyre_routes *routes;
@@ -112,8 +113,11 @@ VYRE_MUST_USE vyre_status vyre_router_keep(vyre_router *router, const char *name
 VYRE_MUST_USE vyre_status vyre_router_prefer(vyre_router *router, vyre_device **out_device);
 /* A device that is lost, with all that goes by it. */
 void vyre_router_drop(vyre_router *router, vyre_router_device *row);
-VYRE_MUST_USE vyre_status vyre_router_decide(vyre_router *router, const vyre_router_key *key,
-                                             const char *op, vyre_router_kept **out_kept);
+/* `op` is what the routes know it by. */
+VYRE_MUST_USE vyre_status vyre_router_decide(vyre_router *router,
+                                             const vyre_router_request *request,
+                                             const vyre_router_key *key, const char *op,
+                                             vyre_router_kept **out_kept);
 VYRE_MUST_USE vyre_status vyre_router_make_choice(const vyre_router_choice *facts,
                                                   const vyre_router_key *key,
                                                   vyre_router_kept **out_kept);

@@ -1,14 +1,19 @@
 /* How the router chooses: by what was measured for the nearest class, else by the route of the
- * operation, else by preferred selection. Routes that cannot be followed become a note. */
+ * operation, else by preferred selection. Routes that cannot be followed become a note, and so do
+ * devices that cannot run the program. */
 #include <string.h>
+
+#include <vyre/run.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "registry/select.h"
 #include "route/router.h"
 #include "runtime/device.h"
 
 typedef struct deciding {
     vyre_router *router;
+    const vyre_router_request *request; /* NULL: of no program */
     const vyre_router_key *key;
     const char *op;
     const vyre_route_entry *entry; /* what the routes know of it; or NULL */
@@ -62,12 +67,57 @@ static const vyre_exclusion *find_ban(const deciding *c, const vyre_identity *wh
     return vyre_router_banned(c->router, c->op, c->key->data, c->key->size_class, who);
 }
 
+/* Whether a device has the operations and the limits for what is asked; else a note. An operation
+ * that is not known is refused by the run itself. */
+static vyre_status check_runs(deciding *c, vyre_device *device, bool *out_runs) {
+    const vyre_program *program = c->request ? c->request->program : NULL;
+    vyre_dialects_guard guard = {0};
+    const vyre_dialects *now = NULL;
+    *out_runs = true;
+    if (c->request && c->key->op.size) {
+        VYRE_TRY(vyre_dialects_try_enter(&guard, &now));
+        const vyre_operation *operation = vyre_dialects_find(now, c->request->op);
+        vyre_status status =
+            operation ? vyre_operation_choose(operation, device, &program) : VYRE_OK;
+        if (status) {
+            vyre_dialects_leave(&guard);
+            return status;
+        }
+    }
+    vyre_status refusal = program ? vyre_device_check_program(device, program) : VYRE_OK;
+    if (refusal) {
+        add_note(c, "`%s` is skipped: %s", vyre_device_name(device), vyre_status_text(refusal));
+        *out_runs = false;
+    }
+    vyre_status_free(refusal);
+    if (now) {
+        vyre_dialects_leave(&guard);
+    }
+    return VYRE_OK;
+}
+
+/* Oracles run only when they are named. */
+static bool names_oracle(const char *name) {
+    size_t size = strcspn(name, ":");
+    char id[16];
+    if (size >= sizeof id) {
+        return false;
+    }
+    memcpy(id, name, size);
+    id[size] = '\0';
+    return vyre_is_oracle(id);
+}
+
 /* A device of a route, if it is here and may run this; else NULL and a note. `who` is NULL where
  * the route has its name alone. */
 static vyre_status find_device(deciding *c, const char *name, const vyre_identity *who,
                                vyre_device **out_device) {
     vyre_router_device *kept;
     *out_device = NULL;
+    if (names_oracle(name)) {
+        add_note(c, "a route names the oracle `%s`, which runs only when it is named", name);
+        return VYRE_OK;
+    }
     VYRE_TRY(vyre_router_keep(c->router, name, &kept));
     if (!kept->device) {
         add_note(c, "a route names `%s`, which is not available: %s", name, kept->failure);
@@ -94,7 +144,9 @@ static vyre_status find_device(deciding *c, const char *name, const vyre_identit
                  vyre_grade_name(kept->device->profile.grade), vyre_grade_name(c->key->grade));
         return VYRE_OK;
     }
-    *out_device = kept->device;
+    bool runs;
+    VYRE_TRY(check_runs(c, kept->device, &runs));
+    *out_device = runs ? kept->device : NULL;
     return VYRE_OK;
 }
 
@@ -158,6 +210,36 @@ static vyre_status choose_by_class(deciding *c) {
     return status;
 }
 
+/* Whether measurements are of a device that the router keeps. */
+static bool is_kept(const vyre_router *router, const vyre_identity *who) {
+    bool same = false;
+    for (size_t i = 0; i < router->devices.count && !same; i++) {
+        const vyre_device *device = router->devices.items[i].device;
+        const vyre_identity here = device ? vyre_device_identity(device) : *who;
+        same = device && vyre_identity_same(who, &here);
+    }
+    return same;
+}
+
+/* Which device won the route. Where the route does not say so, measurements of the same name may:
+ * they are of the machines that share the file. */
+static bool find_winner(const deciding *c, vyre_identity *out_who) {
+    const vyre_route *route = &c->entry->route;
+    if (route->device) {
+        *out_who = (vyre_identity){route->backend, route->device, route->driver};
+        return true;
+    }
+    bool found = false;
+    for (size_t i = 0; i < c->entry->rows.count; i++) {
+        const vyre_identity *who = &c->entry->rows.items[i].row.who;
+        if (!strcmp(who->backend, route->backend) && (!found || is_kept(c->router, who))) {
+            *out_who = *who;
+            found = true;
+        }
+    }
+    return found;
+}
+
 static vyre_status choose_by_route(deciding *c) {
     if (!c->entry || !c->entry->has_route) {
         return VYRE_OK;
@@ -170,9 +252,15 @@ static vyre_status choose_by_route(deciding *c) {
         }
         return VYRE_OK;
     }
-    vyre_status status = find_device(c, route->backend, NULL, &c->facts.device);
+    vyre_identity who;
+    bool known = find_winner(c, &who);
+    vyre_status status = find_device(c, route->backend, known ? &who : NULL, &c->facts.device);
     if (status || !c->facts.device) {
         return status;
+    }
+    if (!known) {
+        add_note(c, "the route to `%s` does not say which device it was measured on",
+                 route->backend);
     }
     c->facts.source = VYRE_ROUTER_BY_ROUTE;
     for (size_t i = 0; i < route->observation_count; i++) {
@@ -266,6 +354,7 @@ static vyre_status choose_preferred(deciding *c) {
     vyre_strbuf denied = {0};
     vyre_status status = VYRE_OK;
     vyre_device *device = NULL;
+    bool was_refused = c->note.size;
     while (!status && !c->facts.device) {
         vyre_strbuf_cut(&c->why, 0);
         status = prefer(c, vyre_strbuf_string(&denied), &device);
@@ -279,9 +368,15 @@ static vyre_status choose_preferred(deciding *c) {
         const vyre_exclusion *ban = find_ban(c, &who);
         if (ban) {
             add_note(c, "`%s` is excluded: %s", who.backend, ban->reason);
+            was_refused = true;
+        }
+        bool runs;
+        status = check_runs(c, device, &runs);
+        if (status) {
+            break;
         }
         /* One that is slow is better than none. */
-        if (ban && ban->cause != VYRE_EXCLUDED_TIME) {
+        if (!runs || (ban && ban->cause != VYRE_EXCLUDED_TIME)) {
             vyre_strbuf_printf(&denied, "%s%s", denied.size ? "," : "", vyre_device_id(device));
             status = denied.failed ? vyre_no_memory("to route a run") : VYRE_OK;
         } else {
@@ -293,8 +388,8 @@ static vyre_status choose_preferred(deciding *c) {
         vyre_strbuf before = c->why;
         c->why = (vyre_strbuf){0};
         vyre_strbuf_printf(&c->why, "%s; preferred selection takes %s",
-                           c->note.size ? "no device of the routes can be used"
-                                        : "there are no measurements for it",
+                           was_refused ? "no device of the routes can be used"
+                                       : "there are no measurements for it",
                            vyre_strbuf_string(&before));
         vyre_strbuf_free(&before);
     }
@@ -302,9 +397,10 @@ static vyre_status choose_preferred(deciding *c) {
     return status;
 }
 
-vyre_status vyre_router_decide(vyre_router *router, const vyre_router_key *key, const char *op,
+vyre_status vyre_router_decide(vyre_router *router, const vyre_router_request *request,
+                               const vyre_router_key *key, const char *op,
                                vyre_router_kept **out_kept) {
-    deciding c = {.router = router, .key = key, .op = op};
+    deciding c = {.router = router, .request = request, .key = key, .op = op};
     c.entry = vyre_routes_entry(router->routes, op);
     c.facts = (vyre_router_choice){.wanted_class = key->size_class,
                                    .measured_class = VYRE_NO_CLASS,

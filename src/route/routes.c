@@ -231,6 +231,13 @@ vyre_status vyre_routes_put_route(vyre_routes *routes, const vyre_route *route, 
         copy.backend = vyre_routes_string(routes, copy.backend);
         made = copy.backend;
     }
+    if (made && copy.backend && copy.device && copy.driver) {
+        copy.device = vyre_routes_string(routes, copy.device);
+        copy.driver = vyre_routes_string(routes, copy.driver);
+        made = copy.device && copy.driver;
+    } else {
+        copy.device = copy.driver = NULL;
+    }
     copy.observations = list;
     made = made && copy_excluded(routes, route->excluded, route->excluded_count, NULL,
                                  &copy.excluded, &excluded_extras);

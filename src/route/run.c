@@ -6,6 +6,7 @@
 #include <vyre/pipeline.h>
 #include <vyre/text.h>
 
+#include "backend/table.h"
 #include "base/status.h"
 #include "dialect/snapshot.h"
 #include "ir/program.h"
@@ -167,6 +168,12 @@ static vyre_status run(job *j) {
     if (!status && j->operation) {
         status = vyre_operation_choose(j->operation, j->acquired, &b->program);
     }
+    if (!status && !b->program) {
+        status =
+            vyre_status_make(VYRE_STATUS_UNSUPPORTED, "name a device that has a lowering of it",
+                             "the operation `%s` has no program for device %s", j->operation->id,
+                             vyre_device_name(j->acquired));
+    }
     status = status ? status : bind(b);
     if (!status) {
         bool learns =
@@ -206,6 +213,11 @@ vyre_status vyre_run(const char *device, const char *text, const vyre_argument *
 vyre_status vyre_operation_choose(const vyre_operation *operation, const vyre_device *device,
                                   const vyre_program **out_program) {
     const vyre_variant *best = NULL;
+    *out_program =
+        vyre_operation_registered(operation, vyre_backend_target(vyre_device_id(device)));
+    if (*out_program) {
+        return VYRE_OK;
+    }
     const char *kind = device->profile.flags & VYRE_PROFILE_IS_GPU ? "gpu" : "cpu";
     for (size_t i = 0; i < operation->variant_count; i++) {
         const vyre_variant *here = &operation->variants[i];
@@ -230,6 +242,14 @@ static vyre_status refuse_operation(const vyre_dialects *now, const vyre_operati
     return vyre_dialects_unknown(now, "operation", id);
 }
 
+static bool has_registered_program(const vyre_operation *operation) {
+    bool any = false;
+    for (size_t i = 0; i < operation->lowering_count && !any; i++) {
+        any = operation->lowerings[i].program;
+    }
+    return any;
+}
+
 vyre_status vyre_run_operation(const char *device, const char *id, const vyre_argument *arguments,
                                size_t count, const vyre_dispatch_config *config) {
     vyre_dialects_guard guard;
@@ -240,7 +260,8 @@ vyre_status vyre_run_operation(const char *device, const char *id, const vyre_ar
              .b = {.arguments = arguments, .count = count}};
     VYRE_TRY(vyre_dialects_try_enter(&guard, &now));
     j.operation = vyre_dialects_find(now, id);
-    vyre_status status = j.operation && vyre_operation_has_program(j.operation)
+    vyre_status status = j.operation && (vyre_operation_has_program(j.operation) ||
+                                         has_registered_program(j.operation))
                              ? run(&j)
                              : refuse_operation(now, j.operation, id);
     vyre_dialects_leave(&guard);

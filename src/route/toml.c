@@ -7,8 +7,8 @@
  *     backend = "cuda"
  *     latency_ns = 41210
  *
- * and beside it rows of `excluded` and `classes`. Keys that are not known here are kept where they
- * are: a newer version of vyre may share the file. */
+ * and beside it the winner's identity in `winners`, rows of `excluded` and `classes`. Keys that are
+ * not known here are kept where they are: a newer version of vyre may share the file. */
 #include <string.h>
 
 #include "base/status.h"
@@ -210,6 +210,21 @@ static vyre_status read_excluded(vyre_routes *routes, const char *op, const vyre
     return status;
 }
 
+/* Of the route as it stands: an identity of another winner is from before. */
+static vyre_status read_winner(vyre_routes *routes, const char *op, const vyre_toml_value *from) {
+    vyre_identity who;
+    VYRE_TRY(get_identity(from, &who));
+    const vyre_route_entry *entry = vyre_routes_entry(routes, op);
+    if (!entry || !entry->has_route || !entry->route.backend ||
+        strcmp(entry->route.backend, who.backend) != 0) {
+        return VYRE_OK;
+    }
+    vyre_route route = entry->route;
+    route.device = who.device;
+    route.driver = who.driver;
+    return vyre_routes_put_route(routes, &route, entry->extra, entry->observation_extras, false);
+}
+
 typedef vyre_status (*read_op)(vyre_routes *routes, const char *op, const vyre_toml_value *from);
 
 /* A table of the document, by operation; it may be missing. */
@@ -231,10 +246,11 @@ static vyre_status read_each(vyre_routes *routes, const vyre_toml *document, con
 
 static vyre_status read_document(vyre_routes *routes, const vyre_toml *document) {
     VYRE_TRY(read_each(routes, document, "routes", false, read_route));
+    VYRE_TRY(read_each(routes, document, "winners", false, read_winner));
     VYRE_TRY(read_each(routes, document, "excluded", true, read_excluded));
     VYRE_TRY(read_each(routes, document, "classes", true, read_rows));
-    return GET_EXTRA(routes, vyre_toml_root(document), &routes->extra, "routes", "excluded",
-                     "classes");
+    return GET_EXTRA(routes, vyre_toml_root(document), &routes->extra, "routes", "winners",
+                     "excluded", "classes");
 }
 
 vyre_status vyre_routes_decode(const char *path, const char *data, size_t size,
@@ -304,6 +320,12 @@ static void write_route(writing *w, const vyre_route_entry *entry) {
     }
 }
 
+static void write_winner(writing *w, const vyre_route *route) {
+    const vyre_str path[] = {str("winners"), check(w, route->op)};
+    vyre_toml_write_header(&w->writer, path, 2);
+    write_identity(w, &(vyre_identity){route->backend, route->device, route->driver});
+}
+
 static void write_exclusion(writing *w, const char *op, const vyre_exclusion *exclusion,
                             const char *extra) {
     const vyre_str path[] = {str("excluded"), check(w, op)};
@@ -347,6 +369,11 @@ vyre_status vyre_routes_encode(const vyre_routes *routes, vyre_strbuf *out) {
     for (size_t i = 0; i < routes->entries.count; i++) {
         if (routes->entries.items[i]->has_route) {
             write_route(&w, routes->entries.items[i]);
+        }
+    }
+    for (size_t i = 0; i < routes->entries.count; i++) {
+        if (routes->entries.items[i]->has_route && routes->entries.items[i]->route.device) {
+            write_winner(&w, &routes->entries.items[i]->route);
         }
     }
     for (size_t i = 0; i < routes->entries.count; i++) {

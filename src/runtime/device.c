@@ -1,8 +1,10 @@
 #include "runtime/device.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/strbuf.h"
@@ -38,7 +40,7 @@ vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t 
     VYRE_TRY(vyre_backend_adopt(made, id, &backend));
     vyre_device *device = vyre_alloc_zeroed(1, sizeof *device);
     char *name = make_name(id, index);
-    if (!device || !name) {
+    if (!device || !name || !vyre_fork_watch()) {
         vyre_free(device);
         vyre_free(name);
         vyre_backend_drop(backend);
@@ -49,6 +51,7 @@ vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t 
     device->name = name;
     device->track = vyre_trace_track(backend, name);
     device->owner = atomic_fetch_add(&next_owner, 1);
+    device->forks = vyre_fork_count();
     device->free_row = VYRE_NONE;
     device->cache_limit = VYRE_PIPELINE_CACHE_BYTES;
     init_calls(&device->calls);
@@ -59,6 +62,20 @@ vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t 
     backend->slots->device_profile(backend, &device->profile);
     *out_device = device;
     return VYRE_OK;
+}
+
+bool vyre_device_is_inherited(const vyre_device *device) {
+    return device->forks != vyre_fork_count();
+}
+
+vyre_status vyre_device_check_process(const vyre_device *device) {
+    return vyre_device_is_inherited(device)
+               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                  "acquire the device again in the child, or start it with exec",
+                                  "device %s was opened before fork(): it belongs to the parent "
+                                  "process",
+                                  device->name)
+               : VYRE_OK;
 }
 
 vyre_device *vyre_device_retain(vyre_device *device) {
@@ -84,7 +101,9 @@ static vyre_status flush(vyre_device *device) {
 }
 
 void vyre_device_release(vyre_device *device) {
-    if (!device || atomic_fetch_sub(&device->references, 1) != 1) {
+    /* What a child inherits stays as it is: threads that would have to end are not there. */
+    if (!device || atomic_fetch_sub(&device->references, 1) != 1 ||
+        vyre_device_is_inherited(device)) {
         return;
     }
     const vyre_backend_slots *slots = device->backend->slots;
@@ -121,7 +140,8 @@ const char *vyre_device_name(const vyre_device *device) {
 }
 
 const char *vyre_device_version(const vyre_device *device) {
-    return device->backend->slots->version(device->backend);
+    const char *version = device->backend->slots->version(device->backend);
+    return version ? version : "unspecified";
 }
 
 const vyre_op_set *vyre_device_supported_ops(const vyre_device *device) {
@@ -142,6 +162,7 @@ static vyre_status refuse_shut_down(const vyre_device *device) {
 }
 
 vyre_status vyre_device_begin(vyre_device *device) {
+    VYRE_TRY(vyre_device_check_process(device));
     pthread_rwlock_rdlock(&device->calls);
     vyre_status status = VYRE_OK;
     if (atomic_load_explicit(&device->shut_down, memory_order_acquire)) {
@@ -160,6 +181,7 @@ void vyre_device_end(vyre_device *device) {
 }
 
 vyre_status vyre_device_prepare(vyre_device *device) {
+    VYRE_TRY(vyre_device_check_process(device));
     pthread_mutex_lock(&device->lifecycle);
     vyre_status status = VYRE_OK;
     if (atomic_load(&device->shut_down)) {
@@ -174,6 +196,7 @@ vyre_status vyre_device_prepare(vyre_device *device) {
 }
 
 vyre_status vyre_device_flush(vyre_device *device) {
+    VYRE_TRY(vyre_device_check_process(device));
     pthread_rwlock_rdlock(&device->calls);
     vyre_status status = atomic_load(&device->shut_down) ? refuse_shut_down(device) : flush(device);
     pthread_rwlock_unlock(&device->calls);
@@ -181,6 +204,7 @@ vyre_status vyre_device_flush(vyre_device *device) {
 }
 
 vyre_status vyre_device_shutdown(vyre_device *device) {
+    VYRE_TRY(vyre_device_check_process(device));
     pthread_rwlock_wrlock(&device->calls);
     pthread_mutex_lock(&device->lifecycle);
     vyre_status status = VYRE_OK;
@@ -198,10 +222,14 @@ vyre_status vyre_device_shutdown(vyre_device *device) {
 
 /* A backend that was shut down is not asked anything any more. */
 bool vyre_device_lost(vyre_device *device) {
+    if (vyre_device_is_inherited(device)) {
+        return true;
+    }
     return !atomic_load(&device->shut_down) && device->backend->slots->device_lost(device->backend);
 }
 
 vyre_status vyre_device_recover(vyre_device *device) {
+    VYRE_TRY(vyre_device_check_process(device));
     pthread_rwlock_wrlock(&device->calls);
     pthread_mutex_lock(&device->lifecycle);
     vyre_status status = atomic_load(&device->shut_down)
@@ -218,9 +246,18 @@ vyre_status vyre_device_recover(vyre_device *device) {
     return status;
 }
 
+/* Whether work with that ticket may be under way. Waiting for one that was never given would never
+ * end. */
+static bool was_given(const vyre_device *device, vyre_ticket ticket) {
+    return ticket && ticket <= atomic_load_explicit(&device->last_ticket, memory_order_acquire);
+}
+
 bool vyre_device_is_done(vyre_device *device, vyre_ticket ticket) {
+    if (vyre_device_is_inherited(device)) {
+        return true;
+    }
     pthread_rwlock_rdlock(&device->calls);
-    bool done = !ticket || atomic_load(&device->shut_down) ||
+    bool done = !was_given(device, ticket) || atomic_load(&device->shut_down) ||
                 device->backend->slots->ticket_done(device->backend, ticket);
     if (!atomic_load(&device->shut_down)) {
         vyre_trace_look(device->track, device->backend);
@@ -239,6 +276,12 @@ vyre_status vyre_device_wait_for(vyre_device *device, uint64_t ticket) {
 }
 
 vyre_status vyre_device_wait(vyre_device *device, vyre_ticket ticket) {
+    VYRE_TRY(vyre_device_check_process(device));
+    if (ticket && !was_given(device, ticket)) {
+        return vyre_status_make(
+            VYRE_STATUS_INVALID_ARGUMENT, "wait for what vyre_pipeline_enqueue of this device gave",
+            "device %s never gave the ticket %llu", device->name, (unsigned long long)ticket);
+    }
     pthread_rwlock_rdlock(&device->calls);
     vyre_status status =
         ticket && !atomic_load(&device->shut_down) ? vyre_device_wait_for(device, ticket) : VYRE_OK;
@@ -251,7 +294,7 @@ vyre_status vyre_device_explain(vyre_device *device, const vyre_program *program
     if (!status) {
         return VYRE_OK;
     }
-    if (vyre_device_lost(device)) {
+    if (!vyre_device_is_inherited(device) && vyre_device_lost(device)) {
         status = vyre_status_annotate(status, "the device is lost until vyre_device_recover");
     }
     return config->label
@@ -259,6 +302,29 @@ vyre_status vyre_device_explain(vyre_device *device, const vyre_program *program
                                       vyre_program_name(program), config->label, device->name)
                : vyre_status_annotate(status, "running `%s` on %s", vyre_program_name(program),
                                       device->name);
+}
+
+uint32_t vyre_profile_workgroup(const vyre_profile *profile) {
+    uint64_t most = profile->max_invocations_per_workgroup;
+    most = most < profile->max_workgroup_size[0] ? most : profile->max_workgroup_size[0];
+    return (uint32_t)(profile->subgroup_size && most >= profile->subgroup_size
+                          ? most - most % profile->subgroup_size
+                          : most);
+}
+
+static vyre_status refuse_workgroup(const vyre_device *device, const vyre_program *program,
+                                    const uint32_t size[3]) {
+    const vyre_profile *profile = &device->profile;
+    const uint32_t *most = profile->max_workgroup_size;
+    char fix[96];
+    snprintf(fix, sizeof fix, "use a workgroup of at most %u, or another device",
+             vyre_profile_workgroup(profile));
+    return vyre_status_make(VYRE_STATUS_UNSUPPORTED, fix,
+                            "program `%s` needs workgroups of %u x %u x %u, and device "
+                            "%s takes at most %u x %u x %u and %llu invocations",
+                            vyre_program_name(program), size[0], size[1] ? size[1] : 1,
+                            size[2] ? size[2] : 1, device->name, most[0], most[1], most[2],
+                            (unsigned long long)profile->max_invocations_per_workgroup);
 }
 
 static vyre_status check_workgroup(const vyre_device *device, const vyre_program *program,
@@ -272,18 +338,27 @@ static vyre_status check_workgroup(const vyre_device *device, const vyre_program
         fits = fits && size[i] <= most[i];
     }
     fits = fits && invocations <= profile->max_invocations_per_workgroup;
-    return fits ? VYRE_OK
-                : vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                                   "use a smaller workgroup, or another device",
-                                   "program `%s` needs workgroups of %u x %u x %u, and device %s "
-                                   "takes at most %u x %u x %u and %llu invocations",
-                                   vyre_program_name(program), size[0], size[1] ? size[1] : 1,
-                                   size[2] ? size[2] : 1, device->name, most[0], most[1], most[2],
-                                   (unsigned long long)profile->max_invocations_per_workgroup);
+    return fits ? VYRE_OK : refuse_workgroup(device, program, size);
+}
+
+/* That a device reports no limit does not mean that it has none. */
+static uint64_t most_bytes(const vyre_device *device) {
+    uint64_t reported = device->profile.max_storage_buffer_bytes;
+    return reported ? reported : VYRE_UNREPORTED_STORAGE_BYTES;
 }
 
 static vyre_status refuse_bytes(const vyre_device *device, const vyre_plan *plan, const char *what,
                                 uint64_t bytes) {
+    if (!device->profile.max_storage_buffer_bytes) {
+        return vyre_status_make(
+            VYRE_STATUS_LIMIT,
+            "pass a smaller array, use another device, or let its backend report "
+            "max_storage_buffer_bytes",
+            "program `%s`: %s has %llu bytes; device %s does not report its largest array, and "
+            "vyre allows %llu then",
+            vyre_program_name(plan->program), what, (unsigned long long)bytes, device->name,
+            (unsigned long long)most_bytes(device));
+    }
     return vyre_status_make(VYRE_STATUS_LIMIT, "pass a smaller array, or use another device",
                             "program `%s`: %s has %llu bytes, and device %s takes at most %llu in "
                             "one array",
@@ -294,15 +369,15 @@ static vyre_status refuse_bytes(const vyre_device *device, const vyre_plan *plan
 
 static vyre_status check_bytes(const vyre_device *device, const vyre_plan *plan) {
     const vyre_ir *ir = plan->ir;
-    uint64_t most = device->profile.max_storage_buffer_bytes;
+    uint64_t most = most_bytes(device);
     vyre_status status = VYRE_OK;
-    for (uint32_t i = 0; most && i < ir->arg_count && !status; i++) {
+    for (uint32_t i = 0; i < ir->arg_count && !status; i++) {
         uint64_t bytes = plan->arguments[i] * vyre_type_bytes((vyre_type)ir->args[i].type);
         if (ir->args[i].resource != VYRE_NONE && bytes > most) {
             status = refuse_bytes(device, plan, ir->strings + ir->args[i].name, bytes);
         }
     }
-    for (uint32_t i = 0; most && i < ir->resource_count && !status; i++) {
+    for (uint32_t i = 0; i < ir->resource_count && !status; i++) {
         const vyre_resource *row = &ir->resources[i];
         if (row->kind == VYRE_RESOURCE_SCRATCH) {
             uint64_t size = vyre_type_bytes((vyre_type)row->type), length = plan->sizes[row->size];

@@ -61,10 +61,12 @@ struct vyre_device {
     char *name;
     uint32_t track; /* in a trace; 0 if there is none */
     uint64_t owner; /* in handles; no other device of the process has it */
+    uint32_t forks; /* vyre_fork_count when it was opened */
     vyre_profile profile;
 
     atomic_bool shut_down, prepared;
     atomic_uint epoch;         /* grows when the device was recovered */
+    atomic_ullong last_ticket; /* the highest that work was given */
     pthread_rwlock_t calls;    /* write-locked to recover and shut down; taken first of all */
     pthread_mutex_t lifecycle; /* between those that prepare, recover and shut down */
 
@@ -85,6 +87,11 @@ struct vyre_device {
 VYRE_MUST_USE vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t index,
                                            vyre_device **out_device);
 
+/* Whether the device belongs to the process that this one was forked from. Its locks and threads
+ * are of no use here: nothing may be asked of it. */
+bool vyre_device_is_inherited(const vyre_device *device);
+VYRE_MUST_USE vyre_status vyre_device_check_process(const vyre_device *device);
+
 /* Begins a call that uses the backend, its pipelines or buffers: no other thread recovers the
  * device or shuts it down until vyre_device_end. Prepares the backend before the first call. After
  * a failure there is nothing to end. A thread begins one call at a time. */
@@ -102,6 +109,19 @@ VYRE_MUST_USE vyre_status vyre_device_explain(vyre_device *device, const vyre_pr
 /* Whether a program may run there at all: grade, workgroup sizes. */
 VYRE_MUST_USE vyre_status vyre_device_admit(const vyre_device *device, const vyre_program *program,
                                             const vyre_dispatch_config *config);
+
+/* Of one array, where a device does not report how large it may be: what WebGPU and Vulkan have
+ * every device take. */
+enum { VYRE_UNREPORTED_STORAGE_BYTES = 128 << 20 };
+
+/* The largest one-dimensional workgroup for a device: a multiple of its subgroups where their size
+ * is known. */
+uint32_t vyre_profile_workgroup(const vyre_profile *profile);
+
+/* Whether the device has the operations and the limits that a program needs whatever its arguments
+ * are, before it is compiled. */
+VYRE_MUST_USE vyre_status vyre_device_check_program(const vyre_device *device,
+                                                    const vyre_program *program);
 
 /* Whether the arrays and workgroups of a run are within the device's limits. */
 VYRE_MUST_USE vyre_status vyre_device_check_plan(const vyre_device *device, const vyre_plan *plan);

@@ -75,6 +75,33 @@ static vyre_status run_call(vyre_pipeline *pipeline, vyre_run_form form, const v
     return vyre_internal_error("unknown form %d of a run", (int)form);
 }
 
+/* A backend gets a list of its own: what it does to that changes neither sizes nor memory that the
+ * host believes in. */
+enum { FEW_OUTPUTS = 8 };
+
+static vyre_status run_guarded(vyre_pipeline *pipeline, vyre_run_form form, const vyre_call *call,
+                               vyre_output *outputs, vyre_timing *out_timing) {
+    vyre_output few[FEW_OUTPUTS], *given = few;
+    size_t count = call->output_count;
+    if (count > FEW_OUTPUTS) {
+        given = vyre_alloc_array(count, sizeof *given);
+    }
+    if (!given) {
+        return vyre_no_memory("for a list of %zu outputs", count);
+    }
+    if (count) {
+        memcpy(given, outputs, count * sizeof *given);
+    }
+    vyre_status status = run_call(pipeline, form, call, given, out_timing);
+    if (!status) {
+        status = vyre_outputs_check(given, outputs, count);
+    }
+    if (given != few) {
+        vyre_free(given);
+    }
+    return status;
+}
+
 static uint64_t input_bytes(const vyre_call *call) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < call->input_count; i++) {
@@ -103,8 +130,9 @@ vyre_status vyre_pipeline_run(vyre_pipeline *pipeline, vyre_run_form form, const
     const vyre_call call = vyre_plan_call(plan, inputs, pipeline->native);
     vyre_timing untimed = vyre_no_times, *timing = out_timing ? out_timing : &untimed;
     vyre_status status;
-    VYRE_TRACED(pipeline->device->track, status = run_call(pipeline, form, &call, outputs, timing),
-                .kind = "dispatch", FACTS_OF(&call, outputs), .timing = timing, .failed = status);
+    VYRE_TRACED(pipeline->device->track,
+                status = run_guarded(pipeline, form, &call, outputs, timing), .kind = "dispatch",
+                FACTS_OF(&call, outputs), .timing = timing, .failed = status);
     return vyre_device_explain(pipeline->device, plan->program, &plan->config, status);
 }
 
@@ -346,6 +374,7 @@ vyre_status vyre_device_dispatch_resident(vyre_device *device, const vyre_progra
 struct vyre_pending {
     vyre_pipeline *pipeline; /* which keeps the device */
     vyre_outputs outputs;
+    vyre_output *given; /* the backend's own list of them */
     vyre_pending_run run;
     vyre_dispatch_config config; /* with a label of its own */
     atomic_bool awaited;
@@ -355,7 +384,14 @@ struct vyre_pending {
 
 static vyre_status start_call(vyre_pending *pending, bool owned, const vyre_call *call) {
     const vyre_backend *backend = pending->pipeline->device->backend;
-    vyre_output *outputs = pending->outputs.items;
+    size_t count = pending->outputs.count;
+    vyre_output *outputs = pending->given = vyre_alloc_array(count, sizeof *outputs);
+    if (!outputs) {
+        return vyre_no_memory("for a list of %zu outputs", count);
+    }
+    if (count) {
+        memcpy(outputs, pending->outputs.items, count * sizeof *outputs);
+    }
     if (pending->pipeline->sequence) {
         pending->run = vyre_ready_run;
         return vyre_sequence_run(pending->pipeline->sequence, call, outputs);
@@ -467,6 +503,9 @@ static void end_trace(vyre_pending *pending, bool failed) {
 }
 
 bool vyre_pending_is_ready(vyre_pending *pending) {
+    if (vyre_device_is_inherited(pending->pipeline->device)) {
+        return true; /* waiting says why there will be no outputs */
+    }
     bool ready = atomic_load(&pending->awaited) || pending->run.slots->is_ready(pending->run.state);
     if (ready && vyre_trace_is_on()) {
         end_trace(pending, false);
@@ -476,6 +515,7 @@ bool vyre_pending_is_ready(vyre_pending *pending) {
 
 vyre_status vyre_pending_await(vyre_pending *pending, vyre_outputs *out_outputs) {
     *out_outputs = (vyre_outputs){0};
+    VYRE_TRY(vyre_device_check_process(pending->pipeline->device));
     if (atomic_exchange(&pending->awaited, true)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "await each pending run once, and keep "
@@ -489,6 +529,9 @@ vyre_status vyre_pending_await(vyre_pending *pending, vyre_outputs *out_outputs)
     if (vyre_trace_is_on()) {
         end_trace(pending, status);
     }
+    if (!status) {
+        status = vyre_outputs_check(pending->given, pending->outputs.items, pending->outputs.count);
+    }
     status = vyre_device_explain(device, pending->pipeline->program, &pending->config, status);
     if (!status) {
         *out_outputs = pending->outputs;
@@ -498,7 +541,7 @@ vyre_status vyre_pending_await(vyre_pending *pending, vyre_outputs *out_outputs)
 }
 
 void vyre_pending_free(vyre_pending *pending) {
-    if (!pending) {
+    if (!pending || vyre_device_is_inherited(pending->pipeline->device)) {
         return;
     }
     if (pending->run.slots) {
@@ -507,6 +550,7 @@ void vyre_pending_free(vyre_pending *pending) {
     if (vyre_trace_is_on()) {
         end_trace(pending, false);
     }
+    vyre_free(pending->given);
     vyre_outputs_free(&pending->outputs);
     vyre_pipeline_release(pending->pipeline);
     vyre_free(pending);

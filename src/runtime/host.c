@@ -25,7 +25,7 @@ SAME(BACKEND)
 static vyre_status status_make(uint32_t code, const char *fix, const char *message) {
     bool known = code && code <= VYRE_STATUS_BACKEND;
     return vyre_status_make(known ? (vyre_status_code)code : VYRE_STATUS_BACKEND, fix, "%s",
-                            message);
+                            message ? message : "the backend failed and gave no message");
 }
 
 static uint32_t status_code(vyre_status status) {
@@ -33,7 +33,8 @@ static uint32_t status_code(vyre_status status) {
 }
 
 static void log_line(uint32_t level, const char *message) {
-    vyre_log(level < VYRE_LOG_TRACE ? (vyre_log_level)level : VYRE_LOG_TRACE, "%s", message);
+    vyre_log(level < VYRE_LOG_TRACE ? (vyre_log_level)level : VYRE_LOG_TRACE, "%s",
+             message ? message : "a line without a text");
 }
 
 static vyre_status program_wire(const vyre_program *program, uint8_t **out_bytes,

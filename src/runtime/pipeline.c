@@ -112,6 +112,9 @@ void vyre_pipeline_release(vyre_pipeline *pipeline) {
         return;
     }
     vyre_device *device = pipeline->device;
+    if (vyre_device_is_inherited(device)) {
+        return; /* it is left to the parent process, with its device */
+    }
     pthread_mutex_lock(&device->pipelines);
     bool last = atomic_fetch_sub(&pipeline->references, 1) == 1;
     bool is_gone = last && !pipeline->cached;
@@ -134,14 +137,23 @@ const vyre_program *vyre_pipeline_program(const vyre_pipeline *pipeline) {
 }
 
 static vyre_str as_str(const char *text) {
-    return (vyre_str){text, strlen(text)};
+    return text ? (vyre_str){text, strlen(text)} : (vyre_str){"", 0};
 }
 
 static vyre_status check_ops(const vyre_backend *backend, const vyre_program *program) {
     const vyre_op_set *ops = backend->slots->supported_ops(backend);
+    if (!ops) {
+        return vyre_status_make(VYRE_STATUS_BACKEND, "let `supported_ops` always give the set",
+                                "backend `%s` does not say which operations it has",
+                                backend->slots->id(backend));
+    }
+    bool splits = !(backend->slots->features(backend) & VYRE_FEATURE_GRID_SYNC);
     const vyre_ir *ir = vyre_program_ir(program);
     for (uint32_t i = 0; i < ir->inst_count; i++) {
         uint32_t op = ir->insts[i].op;
+        if (op == VYRE_OP_GRID_BARRIER && splits) {
+            continue; /* it is none of the backend's */
+        }
         if (op >= 8 * sizeof *ops || !(ops->words[op / 64] >> (op % 64) & 1)) {
             return vyre_status_make(
                 VYRE_STATUS_UNSUPPORTED, "run it on another backend; `vyre backends` lists them",
@@ -150,6 +162,12 @@ static vyre_status check_ops(const vyre_backend *backend, const vyre_program *pr
         }
     }
     return VYRE_OK;
+}
+
+vyre_status vyre_device_check_program(const vyre_device *device, const vyre_program *program) {
+    const vyre_dispatch_config weakest = {.grade = UINT32_MAX};
+    VYRE_TRY(vyre_device_admit(device, program, &weakest));
+    return check_ops(device->backend, program);
 }
 
 /* A compile of a program, with what the cache on disk knows of it. */
@@ -342,6 +360,7 @@ static vyre_status compile(vyre_device *device, const vyre_program *program,
 vyre_status vyre_device_compile(vyre_device *device, const vyre_program *program,
                                 const vyre_dispatch_config *config, vyre_pipeline **out_pipeline) {
     *out_pipeline = NULL;
+    VYRE_TRY(vyre_device_check_process(device));
     config = vyre_config_or_default(config);
     bool found = false;
     vyre_status status;
@@ -352,6 +371,10 @@ vyre_status vyre_device_compile(vyre_device *device, const vyre_program *program
 }
 
 void vyre_device_cache_counts(vyre_device *device, vyre_cache_counts *out_counts) {
+    *out_counts = (vyre_cache_counts){0};
+    if (vyre_device_is_inherited(device)) {
+        return;
+    }
     pthread_mutex_lock(&device->pipelines);
     *out_counts = device->counts;
     pthread_mutex_unlock(&device->pipelines);
@@ -359,6 +382,9 @@ void vyre_device_cache_counts(vyre_device *device, vyre_cache_counts *out_counts
 
 void vyre_device_cache_limit(vyre_device *device, uint64_t bytes) {
     vyre_pipeline *gone = NULL;
+    if (vyre_device_is_inherited(device)) {
+        return;
+    }
     pthread_mutex_lock(&device->pipelines);
     device->cache_limit = bytes;
     keep_within_limit(device, &gone);
@@ -367,5 +393,7 @@ void vyre_device_cache_limit(vyre_device *device, uint64_t bytes) {
 }
 
 bool vyre_device_backend_cache(vyre_device *device, vyre_cache_counts *out_counts) {
-    return device->backend->slots->cache_snapshot(device->backend, out_counts);
+    *out_counts = (vyre_cache_counts){0};
+    return !vyre_device_is_inherited(device) &&
+           device->backend->slots->cache_snapshot(device->backend, out_counts);
 }

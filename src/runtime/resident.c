@@ -452,6 +452,15 @@ static vyre_status run_call(vyre_pipeline *pipeline, const vyre_call *call, cons
                : backend->slots->resident_dispatch_timed(backend, call, buffers, timing);
 }
 
+/* Work that is under way has a ticket up to this one. */
+static void note_ticket(vyre_device *device, uint64_t ticket) {
+    unsigned long long last = atomic_load_explicit(&device->last_ticket, memory_order_relaxed);
+    while (last < ticket &&
+           !atomic_compare_exchange_weak_explicit(&device->last_ticket, &last, ticket,
+                                                  memory_order_release, memory_order_relaxed)) {
+    }
+}
+
 static vyre_status run_traced(vyre_pipeline *pipeline, const vyre_call *call,
                               const uint64_t *buffers, vyre_timing *timing, uint64_t *out_ticket) {
     const vyre_device *device = pipeline->device;
@@ -500,6 +509,7 @@ vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_bindi
         give_plan(pipeline, plan);
     }
     ticket = status ? 0 : ticket;
+    note_ticket(device, ticket);
     end_residents(device, pipeline->program, bindings, count, ticket);
     vyre_device_end(device);
     if (out_ticket) {

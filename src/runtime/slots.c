@@ -62,21 +62,56 @@ static vyre_status copy_inputs(const vyre_call *call, copied *out) {
     return VYRE_OK;
 }
 
+static size_t padded(size_t size) {
+    return (size + 15) / 16 * 16;
+}
+
+/* Where the first of outputs aside lies, behind their list. */
+static size_t first_aside(size_t count) {
+    return padded(count * sizeof(vyre_output));
+}
+
 vyre_output *vyre_outputs_aside(const vyre_output *outputs, size_t count) {
-    size_t bytes = count * sizeof *outputs;
+    size_t bytes = first_aside(count);
     for (size_t i = 0; i < count; i++) {
-        bytes += (outputs[i].size + 15) / 16 * 16;
+        bytes += padded(outputs[i].size);
     }
-    vyre_output *made = vyre_alloc(bytes + 16);
+    vyre_output *made = vyre_alloc(bytes);
     if (!made) {
         return NULL;
     }
-    uint8_t *next = (uint8_t *)made + (count * sizeof *outputs + 15) / 16 * 16;
+    size_t place = first_aside(count);
     for (size_t i = 0; i < count; i++) {
-        made[i] = (vyre_output){next, outputs[i].size};
-        next += (outputs[i].size + 15) / 16 * 16;
+        made[i] = (vyre_output){(uint8_t *)made + place, outputs[i].size};
+        place += padded(outputs[i].size);
     }
     return made;
+}
+
+vyre_status vyre_outputs_check(const vyre_output *given, const vyre_output *outputs, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (given[i].data != outputs[i].data || given[i].size != outputs[i].size) {
+            return vyre_status_make(VYRE_STATUS_BACKEND,
+                                    "let the backend write each output where it lies, whole, and "
+                                    "leave the list alone",
+                                    "the backend changed the place or the size of output %zu", i);
+        }
+    }
+    return VYRE_OK;
+}
+
+/* Copies what lies aside, by the sizes and places that the host gave. */
+static vyre_status copy_aside(const vyre_output *aside, vyre_output *outputs, size_t count) {
+    size_t place = first_aside(count);
+    for (size_t i = 0; i < count; i++) {
+        const vyre_output whole = {(uint8_t *)(uintptr_t)aside + place, outputs[i].size};
+        VYRE_TRY(vyre_outputs_check(&aside[i], &whole, 1));
+        if (whole.size) {
+            memcpy(outputs[i].data, whole.data, whole.size);
+        }
+        place += padded(whole.size);
+    }
+    return VYRE_OK;
 }
 
 vyre_status vyre_outputs_settle(vyre_output *aside, vyre_output *outputs, size_t count,
@@ -84,10 +119,8 @@ vyre_status vyre_outputs_settle(vyre_output *aside, vyre_output *outputs, size_t
     if (!aside && !status) {
         status = vyre_no_memory("for the outputs of a run");
     }
-    for (size_t i = 0; i < count && !status; i++) {
-        if (aside[i].size) {
-            memcpy(outputs[i].data, aside[i].data, aside[i].size);
-        }
+    if (!status) {
+        status = copy_aside(aside, outputs, count);
     }
     vyre_free(aside);
     return status;
@@ -368,6 +401,7 @@ static_assert(sizeof(vyre_pipeline_slots) ==
 typedef struct adopted_backend {
     vyre_backend backend; /* first, so that one is the other */
     vyre_backend_slots table;
+    const char *id; /* of the registration: what the slot says later does not count */
     void (*own_profile)(const vyre_backend *backend, vyre_profile *out_profile);
 } adopted_backend;
 
@@ -380,6 +414,14 @@ static vyre_status refuse_table(const char *what, const char *id, const char *fi
                                 const char *detail) {
     return vyre_status_make(VYRE_STATUS_BACKEND, fix, "the %s of backend `%s` %s", what, id,
                             detail);
+}
+
+static const adopted_backend *adopted_of(const vyre_backend *backend) {
+    return (const adopted_backend *)(const void *)backend;
+}
+
+static const char *adopted_id(const vyre_backend *backend) {
+    return adopted_of(backend)->id;
 }
 
 /* The backend's profile, with what other slots say from there. */
@@ -396,7 +438,7 @@ static void adopted_profile(const vyre_backend *backend, vyre_profile *out_profi
     };
     const vyre_backend_slots *slots = backend->slots;
     *out_profile = (vyre_profile){0};
-    ((const adopted_backend *)(const void *)backend)->own_profile(backend, out_profile);
+    adopted_of(backend)->own_profile(backend, out_profile);
     uint32_t features = slots->features(backend);
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         out_profile->flags &= ~same[i].flag;
@@ -459,7 +501,7 @@ vyre_status vyre_backend_adopt(const vyre_backend *made, const char *id,
     }
     adopted_backend small = {0}, *adopted = vyre_alloc(sizeof *adopted);
     adopted_backend *target = adopted ? adopted : &small; /* it can be destroyed at least */
-    *target = (adopted_backend){{&target->table, made->state, vyre_host_services()}, {0}, NULL};
+    *target = (adopted_backend){{&target->table, made->state, vyre_host_services()}, {0}, id, NULL};
     vyre_backend_slots *table = &target->table;
     memcpy(table, made->slots,
            table_bytes(made->slots->struct_size, offsetof(vyre_backend_slots, id), sizeof *table));
@@ -482,6 +524,7 @@ vyre_status vyre_backend_adopt(const vyre_backend *made, const char *id,
         vyre_free(adopted);
         return status;
     }
+    table->id = adopted_id;
     *out_backend = &adopted->backend;
     return VYRE_OK;
 }

@@ -76,6 +76,10 @@ bool vyre_backend_compiles(const vyre_backend *backend);
 extern const vyre_pending_run vyre_ready_run;
 VYRE_MUST_USE vyre_status vyre_check_run(const vyre_backend *backend, const vyre_pending_run *run);
 
+/* Whether a backend left the list of outputs that it was given as it is. */
+VYRE_MUST_USE vyre_status vyre_outputs_check(const vyre_output *given, const vyre_output *outputs,
+                                             size_t count);
+
 /* Outputs of the same sizes in memory of their own, NULL without memory. vyre_outputs_settle ends a
  * run into them: it copies them after success and frees them. */
 vyre_output *vyre_outputs_aside(const vyre_output *outputs, size_t count);

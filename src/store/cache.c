@@ -1,5 +1,7 @@
 #include <vyre/cache.h>
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/option.h"
 #include "base/status.h"
@@ -24,13 +26,19 @@ static vyre_status add_file(listing *l, const vyre_store_place *place,
     if (vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
         return status;
     }
+    if (vyre_status_code_of(status) == VYRE_STATUS_INVALID_ARGUMENT && !l->list.refused_count++) {
+        const char *why = vyre_status_text(status);
+        l->list.refusal = vyre_arena_copy(&l->arena, why, strlen(why));
+    }
     if (status || file->is_temporary ||
         vyre_store_entry_decode((vyre_str){bytes.data, bytes.size}, &entry) != VYRE_STORE_VALID ||
         !vyre_store_key_decode(entry.key, &key)) {
         l->list.other_count++;
         vyre_status_free(status);
         vyre_strbuf_free(&bytes);
-        return VYRE_OK;
+        return !l->list.refused_count || l->list.refusal
+                   ? VYRE_OK
+                   : vyre_no_memory("for the list of compiled programs");
     }
     vyre_cache_entry made = {.digest = key.digest, .bytes = file->bytes, .used_ns = file->used_ns};
     const struct {

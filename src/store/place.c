@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/environment.h"
 #include "base/file.h"
+#include "base/home.h"
 #include "base/status.h"
 
 enum { LOCK_TRIES = 1000, LOCK_PAUSE_NS = 2000000 };
@@ -25,32 +25,30 @@ static vyre_status trouble(const vyre_store_place *place, const char *doing, int
         vyre_strbuf_string(&place->path), strerror(error));
 }
 
-/* As the XDG Base Directory Specification says: a path that is not absolute does not count. */
-static void find_path(vyre_strbuf *path) {
-    const char *cache = vyre_environment_get("XDG_CACHE_HOME");
-    const char *home = vyre_environment_get("HOME");
-    if (cache && *cache == '/') {
-        vyre_strbuf_printf(path, "%s/vyre/pipelines", cache);
-    } else if (home && *home == '/') {
-        vyre_strbuf_printf(path, "%s/.cache/vyre/pipelines", home);
-    }
+/* Compiled programs are executed: whoever can write them can do what this user can. */
+typedef enum verdict { SAFE, FOREIGN, WRITABLE } verdict;
+
+static verdict judge(const struct stat *about) {
+    return about->st_uid != geteuid()             ? FOREIGN
+           : about->st_mode & (S_IWGRP | S_IWOTH) ? WRITABLE
+                                                  : SAFE;
 }
 
-/* Compiled programs are executed: whoever can write them can do what this user can. */
-static vyre_status check_owner(const vyre_store_place *place) {
+static vyre_status check_folder(const vyre_store_place *place) {
     struct stat about;
     const char *path = vyre_strbuf_string(&place->path);
     if (fstat(place->folder, &about) != 0) {
         return trouble(place, "look into", errno);
     }
-    if (about.st_uid != geteuid()) {
+    switch (judge(&about)) {
+    case SAFE: break;
+    case FOREIGN:
         return vyre_status_make(VYRE_STATUS_IO,
                                 "set XDG_CACHE_HOME to your own folder, or remove that one",
                                 "the cache of compiled programs is not used: %s belongs to another "
                                 "user",
                                 path);
-    }
-    if (about.st_mode & (S_IWGRP | S_IWOTH)) {
+    case WRITABLE:
         return vyre_status_make(VYRE_STATUS_IO,
                                 "inspect its contents, then remove that permission with chmod 700",
                                 "the cache of compiled programs is not used: other users may write "
@@ -60,9 +58,36 @@ static vyre_status check_owner(const vyre_store_place *place) {
     return VYRE_OK;
 }
 
+/* About the open file: what its name stands for may change meanwhile. */
+static vyre_status check_file(const vyre_store_place *place, const char *name, int file) {
+    struct stat about;
+    const char *path = vyre_strbuf_string(&place->path);
+    if (fstat(file, &about) != 0) {
+        return trouble(place, "read", errno);
+    }
+    if (!S_ISREG(about.st_mode)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "remove it",
+                                "a compiled program is not used: %s/%s is not a file", path, name);
+    }
+    switch (judge(&about)) {
+    case SAFE: break;
+    case FOREIGN:
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "remove it, and see who may write to that folder",
+                                "a compiled program is not used: %s/%s belongs to another user, "
+                                "number %lu",
+                                path, name, (unsigned long)about.st_uid);
+    case WRITABLE:
+        return vyre_status_make(
+            VYRE_STATUS_INVALID_ARGUMENT, "nothing is lost: it is compiled and stored again",
+            "a compiled program is not used: others may write to %s/%s", path, name);
+    }
+    return VYRE_OK;
+}
+
 vyre_status vyre_store_open(vyre_store_place *place, bool make) {
     *place = (vyre_store_place){.folder = -1};
-    find_path(&place->path);
+    (void)vyre_home_path(VYRE_HOME_CACHE, "pipelines", &place->path);
     if (place->path.failed) {
         return vyre_no_memory("for the cache of compiled programs");
     }
@@ -81,7 +106,7 @@ vyre_status vyre_store_open(vyre_store_place *place, bool make) {
         }
         place->folder = open(place->path.data, flags);
     }
-    return place->folder < 0 ? trouble(place, "open", errno) : check_owner(place);
+    return place->folder < 0 ? trouble(place, "open", errno) : check_folder(place);
 }
 
 void vyre_store_close(vyre_store_place *place) {
@@ -123,7 +148,7 @@ void vyre_store_unlock(int lock) {
     close(lock);
 }
 
-/* Whether a file is the store's: 32 hexadecimal digits, or those and what vyre_file_replace adds.
+/* Whether a file is the store's: 32 hexadecimal digits, or those and what vyre_file_put adds.
  */
 static bool is_ours(const char *name, bool *out_temporary) {
     size_t size = strlen(name);
@@ -195,10 +220,17 @@ vyre_status vyre_store_read(const vyre_store_place *place, const char *name, uin
         return errno == ENOENT ? vyre_status_make(VYRE_STATUS_NOT_FOUND, NULL, "no such entry")
                                : trouble(place, "read", errno);
     }
-    vyre_status status =
-        vyre_file_read_open(file, name, limit < SIZE_MAX ? (size_t)limit : SIZE_MAX, out);
+    vyre_status status = check_file(place, name, file);
+    if (!status) {
+        status = vyre_file_read_open(file, name, limit < SIZE_MAX ? (size_t)limit : SIZE_MAX, out);
+    }
     close(file);
     return status;
+}
+
+vyre_status vyre_store_write(const vyre_store_place *place, const char *name, const void *data,
+                             size_t size) {
+    return vyre_file_put(place->folder, vyre_strbuf_string(&place->path), name, data, size);
 }
 
 void vyre_store_touch(const vyre_store_place *place, const char *name) {

@@ -43,9 +43,13 @@ VYRE_MUST_USE vyre_status vyre_store_scan(const vyre_store_place *place, vyre_st
 bool vyre_store_remove(const vyre_store_place *place, const char *name);
 
 /* Reads one file into `out`, which must be empty and stays so on an error. A missing file is
- * NOT_FOUND. */
+ * NOT_FOUND. INVALID_ARGUMENT says that it is not this user's alone to write. */
 VYRE_MUST_USE vyre_status vyre_store_read(const vyre_store_place *place, const char *name,
                                           uint64_t limit, vyre_strbuf *out);
+
+/* Writes one file, for this user alone, in place of whatever has that name. */
+VYRE_MUST_USE vyre_status vyre_store_write(const vyre_store_place *place, const char *name,
+                                           const void *data, size_t size);
 
 /* Marks an entry as used now, as far as that is possible. */
 void vyre_store_touch(const vyre_store_place *place, const char *name);

@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/option.h"
@@ -59,6 +58,10 @@ static bool load(const vyre_store_place *place, vyre_str key, uint64_t budget, v
             vyre_status_free(status);
         } else {
             tell(status);
+        }
+        if (code == VYRE_STATUS_INVALID_ARGUMENT) {
+            vyre_store_count(VYRE_STORE_COUNTER_DAMAGED);
+            vyre_store_remove(place, name);
         }
         return false;
     }
@@ -159,24 +162,20 @@ static vyre_status make_room(const vyre_store_place *place, int lock, const char
 static vyre_status store(const vyre_store_place *place, const vyre_store_entry *entry,
                          const vyre_strbuf *file, uint64_t budget) {
     char name[VYRE_STORE_NAME_SIZE + 1];
-    vyre_strbuf path = {0};
     int lock;
     vyre_store_file_name(entry->key, name);
-    vyre_strbuf_printf(&path, "%s/%s", vyre_strbuf_string(&place->path), name);
-    vyre_status status = path.failed || file->failed
-                             ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, NULL,
-                                                "no memory to store a compiled program")
-                             : vyre_store_lock(place, true, &lock);
+    vyre_status status = file->failed ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, NULL,
+                                                         "no memory to store a compiled program")
+                                      : vyre_store_lock(place, true, &lock);
     if (!status) {
         status = make_room(place, lock, name, file->size, budget);
-        status = status ? status : vyre_file_replace(path.data, file->data, file->size);
+        status = status ? status : vyre_store_write(place, name, file->data, file->size);
         if (!status) {
             vyre_store_count(VYRE_STORE_COUNTER_STORES);
         }
         vyre_store_counts_save(lock);
         vyre_store_unlock(lock);
     }
-    vyre_strbuf_free(&path);
     return status;
 }
 

@@ -148,10 +148,6 @@ static bool wants_space(const piece *left, const piece *right) {
     case VYRE_TOKEN_LEFT_BRACE:
     case VYRE_TOKEN_RIGHT_BRACE: return true;
     case VYRE_TOKEN_LEFT_BRACKET:
-        if (left->kind == VYRE_TOKEN_NAME || left->kind == VYRE_TOKEN_TYPE) {
-            return false;
-        }
-        break;
     case VYRE_TOKEN_LEFT_PAREN:
         if (left->kind == VYRE_TOKEN_NAME || left->kind == VYRE_TOKEN_TYPE) {
             return false;

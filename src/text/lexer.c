@@ -4,8 +4,6 @@
 
 #include <vyre/limits.h>
 
-#include "text/literal.h"
-
 /* Keeps what is rare out of the short path through vyre_lexer_next. */
 #if defined(__GNUC__)
 #define OUT_OF_LINE __attribute__((noinline))
@@ -230,13 +228,10 @@ static void lex_comment(vyre_lexer *lexer, vyre_token *token) {
     const char *after;
     if (at[1] == '/') {
         after = memchr(at, '\n', (size_t)(end - at));
-        after = after ? after : end;
     } else {
         after = block_comment_end(at, end);
-        if (!after) {
-            after = end;
-        }
     }
+    after = after ? after : end;
     token->kind = VYRE_TOKEN_COMMENT;
     token->length = (uint32_t)(after - at);
     count_lines(lexer, at, after);
@@ -337,18 +332,24 @@ static const char *short_number_end(const char *at, const char *end) {
     return has_fraction || (at < end && is_name_part(*at)) ? NULL : at;
 }
 
-static void lex_number(vyre_lexer *lexer, vyre_token *token) {
-    const char *at = lexer->at, *end = lexer->source->end;
-    const char *after = short_number_end(at, end);
-    bool is_short = after != NULL;
-    lexer->at = is_short ? after : number_end(at, end);
-    token->kind = VYRE_TOKEN_NUMBER;
-    token->length = (uint32_t)(lexer->at - at);
+/* Reports a literal that is no number or character. */
+static void check_literal(vyre_lexer *lexer, const char *at, vyre_token *token) {
     vyre_literal literal;
-    if (!is_short && !vyre_literal_read((vyre_str){at, token->length}, &literal)) {
+    if (!vyre_literal_read((vyre_str){at, token->length}, &literal)) {
         vyre_source_report(lexer->source, spot_of(lexer, at, token->length), 103, literal.fix, "%s",
                            literal.problem);
         token->malformed = true;
+    }
+}
+
+static void lex_number(vyre_lexer *lexer, vyre_token *token) {
+    const char *at = lexer->at, *end = lexer->source->end;
+    const char *after = short_number_end(at, end);
+    lexer->at = after ? after : number_end(at, end);
+    token->kind = VYRE_TOKEN_NUMBER;
+    token->length = (uint32_t)(lexer->at - at);
+    if (!after) {
+        check_literal(lexer, at, token);
     }
 }
 
@@ -370,16 +371,13 @@ static void lex_character(vyre_lexer *lexer, vyre_token *token) {
     lexer->at = after;
     token->kind = VYRE_TOKEN_NUMBER;
     token->length = (uint32_t)(after - at);
-    vyre_literal literal;
     if (!closed) {
         vyre_source_report(lexer->source, spot_of(lexer, at, 1), 104,
                            "write one character between quotes, as in 'a'",
                            "the character that starts here has no closing quote");
         token->malformed = true;
-    } else if (!vyre_literal_read((vyre_str){at, token->length}, &literal)) {
-        vyre_source_report(lexer->source, spot_of(lexer, at, token->length), 103, literal.fix, "%s",
-                           literal.problem);
-        token->malformed = true;
+    } else {
+        check_literal(lexer, at, token);
     }
 }
 

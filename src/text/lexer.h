@@ -103,6 +103,27 @@ vyre_token_kind vyre_token_of_word(uint32_t word);
 /* How a kind of token is written, "a name" where there is no one way. */
 const char *vyre_token_text(vyre_token_kind kind);
 
+static inline bool vyre_token_is_comparison(vyre_token_kind kind) {
+    return kind >= VYRE_TOKEN_EQUAL && kind <= VYRE_TOKEN_GREATER_EQUAL;
+}
+
+static inline bool vyre_token_is_shift(vyre_token_kind kind) {
+    return kind == VYRE_TOKEN_SHIFT_LEFT || kind == VYRE_TOKEN_SHIFT_RIGHT;
+}
+
+/* How a number is written: the parts of its text only; plain.h makes a value of it. */
+typedef struct vyre_literal {
+    uint32_t base;    /* 2, 10 or 16; 0 for a character, whose number is in `character` */
+    bool real;        /* has a point or an exponent */
+    vyre_type suffix; /* void: none */
+    uint32_t body;    /* bytes in front of the suffix */
+    uint32_t character;
+    const char *problem, *fix; /* why it is malformed */
+} vyre_literal;
+
+/* False if the text is no number; `problem` and `fix` then say why. */
+bool vyre_literal_read(vyre_str text, vyre_literal *out_literal);
+
 static inline vyre_spot vyre_token_spot(const vyre_token *token) {
     return (vyre_spot){token->line, token->column, token->length};
 }

@@ -1,4 +1,4 @@
-#include "text/literal.h"
+#include "text/lexer.h"
 
 #include <string.h>
 

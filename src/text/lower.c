@@ -87,6 +87,22 @@ const char *lower_name(const vyre_lower *lower, uint32_t symbol, vyre_name_text 
     return out->text;
 }
 
+bool lower_push(vyre_lower *lower, uint32_t value) {
+    bool stored = vyre_vec_push(&lower->values, value);
+    if (!stored) {
+        lower_no_memory(lower);
+    }
+    return stored;
+}
+
+bool lower_push_none(vyre_lower *lower, uint32_t count) {
+    bool stored = true;
+    for (uint32_t i = 0; i < count && stored; i++) {
+        stored = lower_push(lower, VYRE_NONE);
+    }
+    return stored;
+}
+
 void lower_bind(vyre_lower *lower, vyre_node name, vyre_name_binding binding) {
     vyre_str own =
         name.kind == VYRE_NODE_NAME ? vyre_symbol_text(&lower->unit->names, name.a) : (vyre_str){0};
@@ -103,7 +119,7 @@ void lower_bind(vyre_lower *lower, vyre_node name, vyre_name_binding binding) {
                      lower_name(lower, name.a, &text), found->line);
         binding.kind = VYRE_BINDING_POISON;
     }
-    if (vyre_word_of(lower->unit->names.symbols.items[name.a].word)->class_of == VYRE_WORD_OP) {
+    if (lower_word(lower, name.a)->class_of == VYRE_WORD_OP) {
         binding.kind = VYRE_BINDING_POISON; /* reserved, as the parser said */
     }
     binding.used |= lower->blocks.items[lower->blocks.count - 1].warned; /* that is enough */
@@ -160,7 +176,7 @@ static void find_near(const vyre_lower *lower, vyre_near *near, bool is_call) {
 
 void lower_unknown(vyre_lower *lower, vyre_node node, uint32_t symbol, bool is_call) {
     vyre_str text = vyre_symbol_text(&lower->unit->names, symbol);
-    const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[symbol].word);
+    const vyre_word *word = lower_word(lower, symbol);
     vyre_strbuf fix = {0};
     if (lower->builder && vyre_builder_errors(lower->builder) > VYRE_LIMIT_DIAGNOSTICS) {
         return; /* nobody will see it */

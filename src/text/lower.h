@@ -21,9 +21,9 @@
 #include <vyre/builder.h>
 
 #include "base/strbuf.h"
-#include "text/library.h"
 #include "text/parser.h"
 #include "text/plain.h"
+#include <vyre/library.h>
 
 typedef enum vyre_item_kind {
     VYRE_ITEM_PROGRAM,
@@ -185,6 +185,26 @@ typedef struct vyre_lower {
 /* Readies the builder for a program of that name; false without memory. */
 bool lower_start(vyre_lower *lower, const char *name);
 
+/* A node of the statement at hand, and its place. */
+static inline vyre_node lower_node(const vyre_lower *lower, uint32_t node) {
+    return lower->parser.syntax.nodes.items[node];
+}
+static inline vyre_spot lower_spot(const vyre_lower *lower, uint32_t node) {
+    return vyre_node_spot(&lower->parser.syntax.nodes.items[node]);
+}
+
+/* The word of the language that a symbol is, and that a node calls; word 0 if it is none. */
+static inline const vyre_word *lower_word(const vyre_lower *lower, uint32_t symbol) {
+    return vyre_word_of(lower->unit->names.symbols.items[symbol].word);
+}
+static inline const vyre_word *lower_called(const vyre_lower *lower, vyre_node node) {
+    return node.kind == VYRE_NODE_CALL ? lower_word(lower, node.a) : vyre_word_of(0);
+}
+
+/* Adds a value, or so many mistakes, to the list under construction; false without memory. */
+bool lower_push(vyre_lower *lower, uint32_t value);
+bool lower_push_none(vyre_lower *lower, uint32_t count);
+
 /* Where the next calls of the builder come from. */
 static inline void lower_at(vyre_lower *lower, vyre_spot spot) {
     vyre_build_at(lower->builder, spot.line, spot.column, spot.length);
@@ -234,6 +254,9 @@ void lower_keep(vyre_lower *lower, const vyre_diagnostic *item);
 static inline vyre_operand lower_poison(void) {
     return (vyre_operand){.kind = VYRE_OPERAND_POISON};
 }
+
+/* What the builder gave, or a mistake. */
+vyre_operand lower_built(const vyre_lower *lower, uint32_t value);
 
 /* Lowers an expression. `expected` is the type its place asks for, void if any will do; it decides
  * on plain numbers alone and promises nothing about the result. */
@@ -298,6 +321,8 @@ bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_bin
 
 /* Collects what is to be known about a function before it is used. */
 void lower_survey(vyre_lower *lower, uint32_t number);
+/* The parameter that an ARGUMENT declares. */
+vyre_lower_parameter lower_parameter(const vyre_lower *lower, uint32_t number);
 bool lower_is_pure(const vyre_unit *unit, uint32_t number, uint32_t depth);
 
 static inline vyre_function *lower_function_of(vyre_callee callee) {

@@ -2,10 +2,6 @@
 
 #include "text/lower.h"
 
-static vyre_node node_of(const vyre_lower *lower, uint32_t node) {
-    return vyre_parser_node(&lower->parser, node);
-}
-
 static vyre_lower_block *top(vyre_lower *lower) {
     return &lower->blocks.items[lower->blocks.count - 1];
 }
@@ -16,7 +12,7 @@ static bool keep_names(vyre_lower *lower, uint32_t list, uint32_t stride, uint32
     *first = (uint32_t)lower->block_names.count;
     *count = vyre_parser_count(&lower->parser, list) / stride;
     for (uint32_t i = 0; i < *count; i++) {
-        vyre_node name = node_of(lower, vyre_parser_item(&lower->parser, list, i * stride));
+        vyre_node name = lower_node(lower, vyre_parser_item(&lower->parser, list, i * stride));
         if (!vyre_vec_push(&lower->block_names, name)) {
             lower_no_memory(lower);
             return false;
@@ -50,8 +46,7 @@ static bool lower_carried(vyre_lower *lower, uint32_t list, vyre_lower_block *bl
                              ? lower_value(lower, node, type, &type)
                              : lower_typed(lower, node, type, "the first value", VYRE_NONE);
         lower->block_names.items[block->carried + i].detail = (uint8_t)type;
-        if (!vyre_vec_push(&lower->values, value)) {
-            lower_no_memory(lower);
+        if (!lower_push(lower, value)) {
             return false;
         }
     }
@@ -73,7 +68,7 @@ static void lower_range(vyre_lower *lower, const uint32_t nodes[3], uint32_t val
         }
     }
     for (uint32_t i = 0; i < 3; i++) {
-        vyre_node node = node_of(lower, nodes[i] == VYRE_NONE ? nodes[0] : nodes[i]);
+        vyre_node node = lower_node(lower, nodes[i] == VYRE_NONE ? nodes[0] : nodes[i]);
         bool valid =
             lower_settle(lower, &operands[i], type ? type : VYRE_TYPE_U32, vyre_node_spot(&node));
         values[i] = valid ? (uint32_t)operands[i].value : VYRE_NONE;
@@ -118,7 +113,7 @@ static void lower_for(vyre_lower *lower, vyre_node node, vyre_lower_block block)
     uint32_t nodes[3] = {vyre_parser_part(parser, node.a, VYRE_FOR_FIRST),
                          vyre_parser_part(parser, node.a, VYRE_FOR_END),
                          vyre_parser_part(parser, node.a, VYRE_FOR_STEP)};
-    vyre_node counter = node_of(lower, vyre_parser_part(parser, node.a, VYRE_FOR_NAME));
+    vyre_node counter = lower_node(lower, vyre_parser_part(parser, node.a, VYRE_FOR_NAME));
     uint32_t range[3];
     lower_range(lower, nodes, range);
     uint32_t carried = vyre_parser_part(parser, node.a, VYRE_FOR_CARRIED);
@@ -135,7 +130,7 @@ static void lower_for(vyre_lower *lower, vyre_node node, vyre_lower_block block)
 static void lower_condition(vyre_lower *lower, uint32_t number) {
     vyre_type type;
     uint32_t value = lower_value(lower, number, VYRE_TYPE_BOOL, &type);
-    vyre_node node = node_of(lower, number);
+    vyre_node node = lower_node(lower, number);
     if (value != VYRE_NONE && type != VYRE_TYPE_BOOL) {
         lower_report(lower, vyre_node_spot(&node), 301, "compare it with something, as in x != 0",
                      "the condition is %s, expected bool", vyre_type_name(type));
@@ -147,7 +142,7 @@ static void lower_condition(vyre_lower *lower, uint32_t number) {
 
 static void lower_while(vyre_lower *lower, vyre_node node, vyre_lower_block block) {
     open_loop(lower, node, block, NULL, (vyre_node){0});
-    vyre_node condition = node_of(lower, node.a);
+    vyre_node condition = lower_node(lower, node.a);
     if (condition.kind == VYRE_NODE_BOOL && condition.detail) {
         return;
     }
@@ -158,7 +153,7 @@ static void lower_while(vyre_lower *lower, vyre_node node, vyre_lower_block bloc
 }
 
 void lower_head(vyre_lower *lower, uint32_t number) {
-    vyre_node node = node_of(lower, number);
+    vyre_node node = lower_node(lower, number);
     vyre_lower_block *outer = top(lower);
     vyre_lower_block block = {.kind = node.kind, .warned = outer->warned};
     bool may_give = node.kind != VYRE_NODE_WHILE && node.kind != VYRE_NODE_BLOCK;
@@ -314,8 +309,7 @@ static void push_values(vyre_lower *lower, uint32_t list, uint32_t names, uint32
         if (i < name_count && !name.b) {
             lower->block_names.items[names + i].b = found;
         }
-        if (!vyre_vec_push(&lower->values, value)) {
-            lower_no_memory(lower);
+        if (!lower_push(lower, value)) {
             return;
         }
     }
@@ -347,16 +341,12 @@ static void lower_return(vyre_lower *lower, vyre_node node) {
                              ? (vyre_type)lower->unit->result_types.items[function.results + i]
                              : VYRE_TYPE_VOID;
         uint32_t value = lower_typed(lower, value_node, type, "the returned value", VYRE_NONE);
-        if (matches && !vyre_vec_push(&lower->values, value)) {
-            lower_no_memory(lower);
+        if (matches && !lower_push(lower, value)) {
             return;
         }
     }
-    for (uint32_t i = 0; i < function.result_count && !matches; i++) {
-        if (!vyre_vec_push(&lower->values, VYRE_NONE)) {
-            lower_no_memory(lower);
-            return;
-        }
+    if (!matches && !lower_push_none(lower, function.result_count)) {
+        return;
     }
     if (lower->spliced) {
         lower->returned = base;
@@ -374,18 +364,15 @@ void lower_unread(vyre_lower *lower) {
         return;
     }
     size_t base = lower->values.count;
-    for (uint32_t i = 0; i < target->result_count; i++) {
-        if (!vyre_vec_push(&lower->values, VYRE_NONE)) {
-            lower_no_memory(lower);
-            return;
-        }
+    if (!lower_push_none(lower, target->result_count)) {
+        return;
     }
     vyre_build_yield(lower->builder, target->result_count, lower->values.items + base);
     lower->values.count = base;
 }
 
 void lower_jump(vyre_lower *lower, uint32_t number) {
-    vyre_node node = node_of(lower, number);
+    vyre_node node = lower_node(lower, number);
     vyre_lower_block *found = find_target(lower, (vyre_node_kind)node.kind);
     vyre_lower_block target = found ? *found : (vyre_lower_block){0};
     vyre_spot spot = vyre_node_spot(&node);

@@ -3,17 +3,6 @@
 
 #include "text/lower.h"
 
-static vyre_operand wrap(const vyre_lower *lower, uint32_t value) {
-    vyre_type type = vyre_build_type(lower->builder, value);
-    return type == VYRE_TYPE_VOID
-               ? lower_poison()
-               : (vyre_operand){.kind = VYRE_OPERAND_VALUE, .type = (uint8_t)type, .value = value};
-}
-
-static vyre_spot spot_of(const vyre_lower *lower, uint32_t node) {
-    return vyre_node_spot(&lower->parser.syntax.nodes.items[node]);
-}
-
 static uint32_t argument(const vyre_lower *lower, vyre_node call, uint32_t index) {
     return vyre_parser_item(&lower->parser, call.b, index);
 }
@@ -22,7 +11,7 @@ vyre_operand lower_look_through(vyre_lower *lower, vyre_node call) {
     uint32_t count = vyre_parser_count(&lower->parser, call.b);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t node = argument(lower, call, i);
-        if (vyre_parser_node(&lower->parser, node).kind != VYRE_NODE_NAME) {
+        if (lower_node(lower, node).kind != VYRE_NODE_NAME) {
             lower_expression(lower, node, VYRE_TYPE_VOID);
         }
     }
@@ -81,7 +70,8 @@ static vyre_type plain_type(vyre_rule rule, vyre_type expected) {
 static vyre_operand lower_combined(vyre_lower *lower, const vyre_word *word, vyre_operand operand,
                                    vyre_spot spot) {
     lower_at(lower, spot);
-    return wrap(lower, vyre_build_combine(lower->builder, (vyre_op)word->code,
+    return lower_built(lower,
+                       vyre_build_combine(lower->builder, (vyre_op)word->code,
                                           (vyre_combination)word->extra, (uint32_t)operand.value));
 }
 
@@ -139,7 +129,7 @@ static vyre_operand lower_values(vyre_lower *lower, vyre_node call, const vyre_w
         vyre_type type = role == ROLE_U32    ? VYRE_TYPE_U32
                          : role == ROLE_BOOL ? VYRE_TYPE_BOOL
                                              : same;
-        if (!lower_settle(lower, &operands[i], type, spot_of(lower, argument(lower, call, i)))) {
+        if (!lower_settle(lower, &operands[i], type, lower_spot(lower, argument(lower, call, i)))) {
             return lower_poison();
         }
         same = same || role != ROLE_SAME ? same : (vyre_type)operands[i].type;
@@ -180,9 +170,7 @@ void lower_group(vyre_lower *lower, vyre_node call) {
         vyre_build_matrix_mad(lower->builder, operands, results);
     }
     for (uint32_t i = 0; i < VYRE_MATRIX_C; i++) {
-        if (!vyre_vec_push(&lower->values, results[i])) {
-            lower_no_memory(lower);
-        }
+        lower_push(lower, results[i]);
     }
 }
 
@@ -190,7 +178,7 @@ void lower_group(vyre_lower *lower, vyre_node call) {
 
 const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol) {
     vyre_name_binding *binding = vyre_names_find(&lower->unit->names, symbol);
-    const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[symbol].word);
+    const vyre_word *word = lower_word(lower, symbol);
     if (binding) {
         binding->used = true;
         if (binding->kind == VYRE_BINDING_ARRAY) {
@@ -242,7 +230,7 @@ static vyre_operand lower_of_array(vyre_lower *lower, vyre_node call, const vyre
     if (!check_count(lower, call, word->text, 1)) {
         return lower_poison();
     }
-    vyre_node node = vyre_parser_node(&lower->parser, argument(lower, call, 0));
+    vyre_node node = lower_node(lower, argument(lower, call, 0));
     if (node.kind != VYRE_NODE_NAME) {
         if (node.kind != VYRE_NODE_ERROR) {
             lower_report(lower, vyre_node_spot(&node), 309,
@@ -258,7 +246,7 @@ static vyre_operand lower_of_array(vyre_lower *lower, vyre_node call, const vyre
     }
     lower_at(lower, vyre_node_spot(&call));
     if (word->code == VYRE_OP_LEN) {
-        return wrap(lower, vyre_build_len(lower->builder, array->handle));
+        return lower_built(lower, vyre_build_len(lower->builder, array->handle));
     }
     if (lower_check_writable(lower, node, array)) {
         lower_at(lower, vyre_node_spot(&call));
@@ -273,10 +261,9 @@ static bool read_ordering(vyre_lower *lower, vyre_node call, uint32_t first,
     uint32_t count = vyre_parser_count(&lower->parser, call.b);
     bool has_ordering = false, has_scope = false;
     for (uint32_t i = first; i < count; i++) {
-        vyre_node node = vyre_parser_node(&lower->parser, argument(lower, call, i));
-        const vyre_word *word = node.kind == VYRE_NODE_NAME
-                                    ? vyre_word_of(lower->unit->names.symbols.items[node.a].word)
-                                    : vyre_word_of(0);
+        vyre_node node = lower_node(lower, argument(lower, call, i));
+        const vyre_word *word =
+            node.kind == VYRE_NODE_NAME ? lower_word(lower, node.a) : vyre_word_of(0);
         bool is_scope = word->class_of == VYRE_WORD_CONTEXT &&
                         (word->code == VYRE_WORD_WORKGROUP || word->code == VYRE_WORD_DEVICE);
         if (word->class_of == VYRE_WORD_ORDERING && !has_ordering && !has_scope) {
@@ -309,7 +296,7 @@ static vyre_operand lower_of_element(vyre_lower *lower, vyre_node call, const vy
         check_count(lower, call, word->text, 1 + values);
         return lower_poison();
     }
-    vyre_node place = vyre_parser_node(&lower->parser, argument(lower, call, 0));
+    vyre_node place = lower_node(lower, argument(lower, call, 0));
     if (place.kind != VYRE_NODE_ELEMENT) {
         if (place.kind != VYRE_NODE_ERROR) {
             lower_report(lower, vyre_node_spot(&place), 309,
@@ -337,10 +324,10 @@ static vyre_operand lower_of_element(vyre_lower *lower, vyre_node call, const vy
     }
     lower_at(lower, vyre_node_spot(&call));
     if (!is_atomic) {
-        return wrap(lower, vyre_build_uniform_load(lower->builder, resource, index));
+        return lower_built(lower, vyre_build_uniform_load(lower->builder, resource, index));
     }
-    return wrap(lower, vyre_build_atomic(lower->builder, op, resource, index, operands[0],
-                                         operands[1], ordering, scope));
+    return lower_built(lower, vyre_build_atomic(lower->builder, op, resource, index, operands[0],
+                                                operands[1], ordering, scope));
 }
 
 /* Calls */
@@ -413,10 +400,8 @@ vyre_callee lower_callee(vyre_lower *lower, vyre_node node) {
 }
 
 vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_type expected) {
-    vyre_node node = vyre_parser_node(&lower->parser, number);
-    const vyre_word *word = node.kind == VYRE_NODE_CALL
-                                ? vyre_word_of(lower->unit->names.symbols.items[node.a].word)
-                                : vyre_word_of(0);
+    vyre_node node = lower_node(lower, number);
+    const vyre_word *word = lower_called(lower, node);
     if (word->class_of == VYRE_WORD_OP) {
         if (word->code == VYRE_OP_CLEAR || word->code == VYRE_OP_ATOMIC_STORE) {
             lower_report(lower, vyre_node_spot(&node), 309, "write it as a statement of its own",
@@ -456,18 +441,16 @@ vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_type expected) 
     lower_inline(lower, callee, number);
     uint32_t value = lower->values.count == base + 1 ? lower->values.items[base] : VYRE_NONE;
     lower->values.count = base;
-    return wrap(lower, value);
+    return lower_built(lower, value);
 }
 
 void lower_call_statement(vyre_lower *lower, uint32_t number) {
-    vyre_node node = vyre_parser_node(&lower->parser, number);
+    vyre_node node = lower_node(lower, number);
     if (node.kind != VYRE_NODE_CALL && node.kind != VYRE_NODE_LIBRARY_CALL) {
         return;
     }
     static const char fix[] = "use the value, as in `let name = ...;`, or remove the statement";
-    const vyre_word *word = node.kind == VYRE_NODE_CALL
-                                ? vyre_word_of(lower->unit->names.symbols.items[node.a].word)
-                                : vyre_word_of(0);
+    const vyre_word *word = lower_called(lower, node);
     if (word->class_of == VYRE_WORD_OP) {
         vyre_operand result = lower_named_operation(lower, node, word, VYRE_TYPE_VOID);
         if (!(vyre_op_info_of(word->code)->effects & ~VYRE_EFFECT_SUBGROUP) &&

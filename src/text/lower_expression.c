@@ -12,27 +12,15 @@ static vyre_operand built_as(vyre_type type, uint32_t value) {
     return value == VYRE_NONE ? lower_poison() : make_value(type, value);
 }
 
-static vyre_operand built(const vyre_lower *lower, uint32_t value) {
+vyre_operand lower_built(const vyre_lower *lower, uint32_t value) {
     vyre_type type = vyre_build_type(lower->builder, value);
     return type == VYRE_TYPE_VOID ? lower_poison() : make_value(type, value);
-}
-
-static vyre_spot spot_of(const vyre_lower *lower, uint32_t node) {
-    return vyre_node_spot(&lower->parser.syntax.nodes.items[node]);
 }
 
 static void not_constant(vyre_lower *lower, vyre_node node, const char *what) {
     lower_report(lower, vyre_node_spot(&node), 307,
                  "use numbers, other constants and operators on them",
                  "%s is not known at compile time", what);
-}
-
-static bool is_comparison(vyre_token_kind operation) {
-    return operation >= VYRE_TOKEN_EQUAL && operation <= VYRE_TOKEN_GREATER_EQUAL;
-}
-
-static bool is_shift(vyre_token_kind operation) {
-    return operation == VYRE_TOKEN_SHIFT_LEFT || operation == VYRE_TOKEN_SHIFT_RIGHT;
 }
 
 static bool is_logic(vyre_token_kind operation) {
@@ -169,7 +157,7 @@ static vyre_operand evaluate_bools(vyre_token_kind operation, bool left, bool ri
  * not take operands of these types. */
 static bool check_types(vyre_lower *lower, vyre_token_kind operation, vyre_type left,
                         vyre_type right, vyre_spot spot) {
-    vyre_type wanted = is_shift(operation) ? VYRE_TYPE_U32 : left;
+    vyre_type wanted = vyre_token_is_shift(operation) ? VYRE_TYPE_U32 : left;
     bool takes_bool = operation == VYRE_TOKEN_AND || operation == VYRE_TOKEN_OR ||
                       operation == VYRE_TOKEN_XOR || operation == VYRE_TOKEN_EQUAL ||
                       operation == VYRE_TOKEN_NOT_EQUAL;
@@ -200,7 +188,7 @@ static vyre_operand evaluate_binary(vyre_lower *lower, vyre_token_kind operation
     vyre_plain a = vyre_plain_from(type, left->value), result;
     vyre_plain b = vyre_plain_from(right_type, right->value);
     vyre_plain_error error = vyre_plain_binary(NULL, operation, &a, &b, &result);
-    if (is_comparison(operation)) {
+    if (vyre_token_is_comparison(operation)) {
         return make_value(VYRE_TYPE_BOOL, result.number);
     }
     return settle_exact(lower, error, result, type, spot);
@@ -216,7 +204,7 @@ vyre_operand lower_operation(vyre_lower *lower, vyre_op op, const vyre_operand *
         values[i] = (uint32_t)operands[i].value;
     }
     lower_at(lower, spot);
-    return built(lower, vyre_build_op(lower->builder, op, values[0], values[1], values[2]));
+    return lower_built(lower, vyre_build_op(lower->builder, op, values[0], values[1], values[2]));
 }
 
 /* Operators */
@@ -252,19 +240,20 @@ vyre_operand lower_binary(vyre_lower *lower, vyre_token_kind operation, vyre_ope
         vyre_plain_error error =
             vyre_plain_binary(lower->unit->source.text, operation, &a, &b, &folded);
         if (error) {
-            return lower_plain_error(lower, error, spot_of(lower, blamed));
+            return lower_plain_error(lower, error, lower_spot(lower, blamed));
         }
-        return is_comparison(operation) ? lower_constant(lower, VYRE_TYPE_BOOL, folded.number)
-                                        : vyre_plain_operand(folded);
+        return vyre_token_is_comparison(operation)
+                   ? lower_constant(lower, VYRE_TYPE_BOOL, folded.number)
+                   : vyre_plain_operand(folded);
     }
-    bool shifts = is_shift(operation);
+    bool shifts = vyre_token_is_shift(operation);
     if (left.kind == VYRE_OPERAND_PLAIN) {
         lower_settle(lower, &left, shifts ? expected : (vyre_type)right.type,
-                     spot_of(lower, nodes[1]));
+                     lower_spot(lower, nodes[1]));
     }
     if (right.kind == VYRE_OPERAND_PLAIN) {
         lower_settle(lower, &right, shifts ? VYRE_TYPE_U32 : (vyre_type)left.type,
-                     spot_of(lower, nodes[2]));
+                     lower_spot(lower, nodes[2]));
     }
     if (left.kind != VYRE_OPERAND_VALUE || right.kind != VYRE_OPERAND_VALUE) {
         return lower_poison();
@@ -273,25 +262,26 @@ vyre_operand lower_binary(vyre_lower *lower, vyre_token_kind operation, vyre_ope
         blamed = nodes[2]; /* the operand at fault rather than the operator */
     }
     if (!lower->builder) {
-        return evaluate_binary(lower, operation, &left, &right, spot_of(lower, blamed));
+        return evaluate_binary(lower, operation, &left, &right, lower_spot(lower, blamed));
     }
     bool swapped = operation == VYRE_TOKEN_GREATER || operation == VYRE_TOKEN_GREATER_EQUAL;
     if (swapped && !check_types(lower, operation, (vyre_type)left.type, (vyre_type)right.type,
-                                spot_of(lower, blamed))) {
+                                lower_spot(lower, blamed))) {
         return lower_poison();
     }
     uint32_t first = (uint32_t)(swapped ? right.value : left.value);
     uint32_t second = (uint32_t)(swapped ? left.value : right.value);
-    lower_at(lower, spot_of(lower, blamed));
+    lower_at(lower, lower_spot(lower, blamed));
     uint32_t value = vyre_build_op(lower->builder, op_of(operation), first, second, VYRE_NONE);
-    return built_as(is_comparison(operation) ? VYRE_TYPE_BOOL : (vyre_type)left.type, value);
+    return built_as(vyre_token_is_comparison(operation) ? VYRE_TYPE_BOOL : (vyre_type)left.type,
+                    value);
 }
 
 /* Whether the nodes after `from` up to `to` neither read nor change anything that others see, and
  * surely end: they may run where they are not needed. */
 static bool runs_anywhere(vyre_lower *lower, uint32_t from, uint32_t to) {
     for (uint32_t i = from + 1; i <= to; i++) {
-        vyre_node node = vyre_parser_node(&lower->parser, i);
+        vyre_node node = lower_node(lower, i);
         if (node.kind == VYRE_NODE_ELEMENT || node.kind == VYRE_NODE_LIBRARY_CALL) {
             return false;
         }
@@ -334,7 +324,7 @@ static bool check_bool(vyre_lower *lower, vyre_operand *operand, const char *ope
 static vyre_operand lower_logic(vyre_lower *lower, vyre_node node, vyre_operand left) {
     bool is_and = node.detail == VYRE_TOKEN_AND_AND;
     const char *name = is_and ? "&&" : "||";
-    vyre_spot left_spot = spot_of(lower, node.a), right_spot = spot_of(lower, node.b);
+    vyre_spot left_spot = lower_spot(lower, node.a), right_spot = lower_spot(lower, node.b);
     bool valid = check_bool(lower, &left, name, left_spot);
     if (!lower->builder || runs_anywhere(lower, node.a, node.b)) {
         vyre_operand right = lower_expression(lower, node.b, VYRE_TYPE_BOOL);
@@ -367,37 +357,37 @@ static vyre_operand lower_logic(vyre_lower *lower, vyre_node node, vyre_operand 
     }
     uint32_t result = VYRE_NONE;
     vyre_build_if_end(lower->builder, 1, &result);
-    return valid ? built(lower, result) : lower_poison();
+    return valid ? lower_built(lower, result) : lower_poison();
 }
 
 /* Operators that group to the left form a spine that may be as long as the text; it is walked down
  * and up again without recursion. */
 static vyre_operand lower_spine(vyre_lower *lower, uint32_t node, vyre_type expected) {
     size_t base = lower->spine.count;
-    vyre_node head = vyre_parser_node(&lower->parser, node);
+    vyre_node head = lower_node(lower, node);
     while (head.kind == VYRE_NODE_BINARY) {
         if (!vyre_vec_push(&lower->spine, node) || !vyre_vec_push(&lower->spine, expected)) {
             lower_no_memory(lower);
             lower->spine.count = base;
             return lower_poison();
         }
-        expected = is_logic(head.detail)        ? VYRE_TYPE_BOOL
-                   : is_comparison(head.detail) ? VYRE_TYPE_VOID
-                                                : expected;
+        expected = is_logic(head.detail)                   ? VYRE_TYPE_BOOL
+                   : vyre_token_is_comparison(head.detail) ? VYRE_TYPE_VOID
+                                                           : expected;
         node = head.a;
-        head = vyre_parser_node(&lower->parser, node);
+        head = lower_node(lower, node);
     }
     vyre_operand left = lower_expression(lower, node, expected);
     while (lower->spine.count > base) {
         expected = (vyre_type)lower->spine.items[--lower->spine.count];
         node = lower->spine.items[--lower->spine.count];
-        head = vyre_parser_node(&lower->parser, node);
+        head = lower_node(lower, node);
         if (is_logic(head.detail)) {
             left = lower_logic(lower, head, left);
             continue;
         }
-        vyre_type inner = is_comparison(head.detail) ? VYRE_TYPE_VOID : expected;
-        vyre_type hint = is_shift(head.detail)             ? VYRE_TYPE_U32
+        vyre_type inner = vyre_token_is_comparison(head.detail) ? VYRE_TYPE_VOID : expected;
+        vyre_type hint = vyre_token_is_shift(head.detail)  ? VYRE_TYPE_U32
                          : left.kind == VYRE_OPERAND_VALUE ? (vyre_type)left.type
                                                            : inner;
         vyre_operand right = lower_expression(lower, head.b, hint);
@@ -540,7 +530,7 @@ static vyre_operand lower_named(vyre_lower *lower, vyre_node node) {
 }
 
 static vyre_operand lower_component(vyre_lower *lower, vyre_node node) {
-    const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[node.a].word);
+    const vyre_word *word = lower_word(lower, node.a);
     if (word->class_of == VYRE_WORD_OP && vyre_op_is_position(word->code)) {
         return lower_position(lower, node, (vyre_op)word->code, node.detail);
     }
@@ -569,21 +559,20 @@ static vyre_operand lower_element(vyre_lower *lower, vyre_node node) {
 
 uint32_t lower_index(vyre_lower *lower, uint32_t node) {
     vyre_operand index = lower_expression(lower, node, VYRE_TYPE_U32);
-    vyre_node head = vyre_parser_node(&lower->parser, node);
+    vyre_spot spot = lower_spot(lower, node);
     vyre_type type = VYRE_TYPE_U32;
     if (index.kind == VYRE_OPERAND_PLAIN) {
         if (index.real || index.negative) {
             char shown[VYRE_PLAIN_SHOWN];
             vyre_plain plain = vyre_operand_plain(index);
             vyre_plain_show(lower->unit->source.text, &plain, shown);
-            lower_report(lower, vyre_node_spot(&head), 304, "use an integer of at least 0",
+            lower_report(lower, spot, 304, "use an integer of at least 0",
                          "the number %s cannot be an index", shown);
             return VYRE_NONE;
         }
         type = index.value > UINT32_MAX ? VYRE_TYPE_U64 : VYRE_TYPE_U32;
     }
-    return lower_settle(lower, &index, type, vyre_node_spot(&head)) ? (uint32_t)index.value
-                                                                    : VYRE_NONE;
+    return lower_settle(lower, &index, type, spot) ? (uint32_t)index.value : VYRE_NONE;
 }
 
 /* Conversions */
@@ -635,8 +624,8 @@ static vyre_operand lower_convert(vyre_lower *lower, vyre_node node) {
     }
     lower_at(lower, spot);
     uint32_t value = (uint32_t)operand.value;
-    return built(lower, is_bitcast ? vyre_build_bitcast(lower->builder, type, value)
-                                   : vyre_build_convert(lower->builder, type, value));
+    return lower_built(lower, is_bitcast ? vyre_build_bitcast(lower->builder, type, value)
+                                         : vyre_build_convert(lower->builder, type, value));
 }
 
 static vyre_operand lower_bits(vyre_lower *lower, vyre_node node) {
@@ -658,7 +647,7 @@ static vyre_operand lower_bits(vyre_lower *lower, vyre_node node) {
 }
 
 static vyre_operand lower_any(vyre_lower *lower, uint32_t number, vyre_type expected) {
-    vyre_node node = vyre_parser_node(&lower->parser, number);
+    vyre_node node = lower_node(lower, number);
     switch (node.kind) {
     case VYRE_NODE_NUMBER: return lower_number(lower, node);
     case VYRE_NODE_BOOL: return lower_constant(lower, VYRE_TYPE_BOOL, node.detail);
@@ -678,8 +667,7 @@ static vyre_operand lower_any(vyre_lower *lower, uint32_t number, vyre_type expe
 
 vyre_operand lower_expression(vyre_lower *lower, uint32_t node, vyre_type expected) {
     if (lower->depth >= VYRE_LIMIT_EXPRESSION_NESTING) {
-        vyre_node head = vyre_parser_node(&lower->parser, node);
-        lower_report(lower, vyre_node_spot(&head), 701,
+        lower_report(lower, lower_spot(lower, node), 701,
                      "name parts of the expression with `let`, or nest calls less deeply",
                      "expressions and calls are nested deeper than %d levels",
                      VYRE_LIMIT_EXPRESSION_NESTING);
@@ -693,8 +681,7 @@ vyre_operand lower_expression(vyre_lower *lower, uint32_t node, vyre_type expect
 
 uint32_t lower_value(vyre_lower *lower, uint32_t node, vyre_type expected, vyre_type *out_type) {
     vyre_operand operand = lower_expression(lower, node, expected);
-    vyre_node head = vyre_parser_node(&lower->parser, node);
-    bool valid = lower_settle(lower, &operand, expected, vyre_node_spot(&head));
+    bool valid = lower_settle(lower, &operand, expected, lower_spot(lower, node));
     if (out_type) {
         *out_type = valid ? (vyre_type)operand.type : VYRE_TYPE_VOID;
     }
@@ -708,14 +695,13 @@ uint32_t lower_typed(vyre_lower *lower, uint32_t node, vyre_type type, const cha
     if (value == VYRE_NONE || type == VYRE_TYPE_VOID || found == type) {
         return value;
     }
-    vyre_node head = vyre_parser_node(&lower->parser, node);
     vyre_name_text name = {""};
     if (symbol != VYRE_NONE) {
         lower_name(lower, symbol, &name);
     }
     char fix[40];
     snprintf(fix, sizeof fix, "convert it with %s(...)", vyre_type_name(type));
-    lower_report(lower, vyre_node_spot(&head), 301, fix, "%s%s%s%s is %s, expected %s", what,
+    lower_report(lower, lower_spot(lower, node), 301, fix, "%s%s%s%s is %s, expected %s", what,
                  *name.text ? " `" : "", name.text, *name.text ? "`" : "", vyre_type_name(found),
                  vyre_type_name(type));
     return VYRE_NONE;

@@ -14,11 +14,8 @@ static bool read_signature(vyre_lower *lower, vyre_function *function, vyre_node
     function->parameters = (uint32_t)lower->unit->parameters.count;
     function->parameter_count = vyre_parser_count(parser, parameters);
     for (uint32_t i = 0; i < function->parameter_count; i++) {
-        vyre_node argument = vyre_parser_node(parser, vyre_parser_item(parser, parameters, i));
-        vyre_node name = vyre_parser_node(parser, argument.a);
-        vyre_lower_parameter parameter = {name.kind == VYRE_NODE_NAME ? name.a : VYRE_NONE,
-                                          name.line, name.column, argument.detail, name.detail};
-        if (!vyre_vec_push(&lower->unit->parameters, parameter)) {
+        uint32_t argument = vyre_parser_item(parser, parameters, i);
+        if (!vyre_vec_push(&lower->unit->parameters, lower_parameter(lower, argument))) {
             return false;
         }
     }
@@ -47,7 +44,7 @@ static bool note_nodes(vyre_lower *lower, vyre_function *function) {
         case VYRE_NODE_LOOP:
         case VYRE_NODE_FOR: function->touches = true; break;
         case VYRE_NODE_CALL: {
-            const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[node.a].word);
+            const vyre_word *word = lower_word(lower, node.a);
             if (word->class_of == VYRE_WORD_OP) {
                 function->touches |= vyre_op_info_of(word->code)->effects != 0;
             } else if (!vyre_vec_push(&lower->unit->callees, node.a)) {
@@ -95,7 +92,7 @@ static bool survey_body(vyre_lower *lower, vyre_function *function) {
 void lower_survey(vyre_lower *lower, uint32_t number) {
     vyre_parser *parser = &lower->parser;
     vyre_function function = lower->unit->functions.items[number];
-    vyre_parser_state saved = vyre_parser_save(parser);
+    vyre_parser_state saved = parser->state;
     vyre_parser_open(parser, &lower->unit->items.items[function.item].place);
     uint32_t node = vyre_parse_item(parser);
     bool failed = parser->failed;
@@ -107,15 +104,19 @@ void lower_survey(vyre_lower *lower, uint32_t number) {
             lower_no_memory(lower);
         }
         failed |= parser->failed;
-        if (!vyre_parser_done(parser)) {
-            vyre_parse_item(parser); /* reports what follows */
-        }
+        vyre_parser_end(parser);
     } else {
         function.failed = true;
     }
     function.broken = failed;
     vyre_parser_restore(parser, &saved);
     lower->unit->functions.items[number] = function;
+}
+
+vyre_lower_parameter lower_parameter(const vyre_lower *lower, uint32_t number) {
+    vyre_node node = lower_node(lower, number), name = lower_node(lower, node.a);
+    return (vyre_lower_parameter){name.kind == VYRE_NODE_NAME ? name.a : VYRE_NONE, name.line,
+                                  name.column, node.detail, name.detail};
 }
 
 bool lower_is_pure(const vyre_unit *unit, uint32_t number, uint32_t depth) {
@@ -236,7 +237,7 @@ static void inline_body(vyre_lower *lower, vyre_callee callee, size_t arguments,
 const vyre_name_binding *lower_array_argument(vyre_lower *lower, uint32_t node,
                                               vyre_lower_parameter parameter, uint32_t position,
                                               vyre_callee callee) {
-    vyre_node head = vyre_parser_node(&lower->parser, node);
+    vyre_node head = lower_node(lower, node);
     vyre_spot spot = vyre_node_spot(&head);
     vyre_name_text name;
     vyre_strbuf how = {0};
@@ -273,10 +274,9 @@ static uint32_t lower_scalar_argument(vyre_lower *lower, uint32_t node,
     vyre_type wanted = (vyre_type)parameter.type, found;
     uint32_t value = lower_value(lower, node, wanted, &found);
     if (value != VYRE_NONE && wanted != VYRE_TYPE_VOID && found != wanted) {
-        vyre_node head = vyre_parser_node(&lower->parser, node);
         char fix[40];
         snprintf(fix, sizeof fix, "convert it with %s(...)", vyre_type_name(wanted));
-        lower_report(lower, vyre_node_spot(&head), 301, fix,
+        lower_report(lower, lower_spot(lower, node), 301, fix,
                      "argument %u of `%s` is %s, expected %s", position, name,
                      vyre_type_name(found), vyre_type_name(wanted));
         return VYRE_NONE;
@@ -348,7 +348,7 @@ bool lower_may_call(vyre_lower *lower, vyre_callee callee, vyre_node call, uint3
 }
 
 void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call) {
-    vyre_node node = vyre_parser_node(&lower->parser, call);
+    vyre_node node = lower_node(lower, call);
     vyre_function function = *lower_function_of(callee);
     vyre_name_text text;
     const char *name = lower_callee_name(callee, &text);
@@ -374,10 +374,7 @@ void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call) {
                 lower_array_argument(lower, argument, parameter, i + 1, callee);
             value = array ? array->handle : VYRE_NONE;
         }
-        if (!vyre_vec_push(&lower->values, value)) {
-            lower_no_memory(lower);
-            allowed = false;
-        }
+        allowed &= lower_push(lower, value);
     }
     if (allowed) {
         lower->depth++;
@@ -386,11 +383,7 @@ void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call) {
         return;
     }
     lower->values.count = base;
-    for (uint32_t i = 0; i < function.result_count; i++) {
-        if (!vyre_vec_push(&lower->values, VYRE_NONE)) {
-            lower_no_memory(lower);
-        }
-    }
+    lower_push_none(lower, function.result_count);
 }
 
 /* Functions that no program uses */
@@ -424,8 +417,7 @@ void lower_check_function(vyre_lower *lower, uint32_t number) {
                          ? vyre_build_scalar(builder, name, type)
                          : vyre_build_buffer(builder, name, VYRE_ACCESS_INOUT, type, VYRE_NONE);
         }
-        if (!vyre_vec_push(&lower->values, handle)) {
-            lower_no_memory(lower);
+        if (!lower_push(lower, handle)) {
             goto done;
         }
     }

@@ -32,7 +32,7 @@ static bool read_id(vyre_lower *lower, vyre_node call, vyre_name_text *out) {
 static void report_unknown(vyre_lower *lower, vyre_node call, const char *id) {
     vyre_near near;
     vyre_strbuf fix = {0};
-    vyre_near_init(&near, (vyre_str){id, strlen(id)});
+    vyre_near_init(&near, vyre_str_of(id));
     const vyre_library_view *view = &lower->library;
     vyre_str known;
     for (size_t i = 0; view->library && (known = view->library->at(view, i)).data; i++) {
@@ -58,7 +58,7 @@ static bool enter_library(vyre_lower *lower, vyre_node call, const char *id) {
         report_unknown(lower, call, id);
         return false;
     }
-    vyre_status status = view->library->enter(view);
+    vyre_status status = view->library->enter ? view->library->enter(view) : VYRE_OK;
     lower->has_entered = !status;
     if (vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
         lower_no_memory(lower);
@@ -77,7 +77,7 @@ static bool find_source(vyre_lower *lower, vyre_node call, vyre_library_source *
     if (!read_id(lower, call, &id) || !enter_library(lower, call, id.text)) {
         return false;
     }
-    if (!view->library->find(view, (vyre_str){id.text, strlen(id.text)}, out_source)) {
+    if (!view->library->find(view, vyre_str_of(id.text), out_source)) {
         report_unknown(lower, call, id.text);
         return false;
     }
@@ -94,7 +94,7 @@ static bool find_source(vyre_lower *lower, vyre_node call, vyre_library_source *
 static void read_source(vyre_lower *lower, vyre_unit *unit, const char *id, vyre_node call) {
     vyre_unit *from = lower->unit;
     vyre_builder *builder = lower->builder;
-    vyre_parser_state saved = vyre_parser_save(&lower->parser);
+    vyre_parser_state saved = lower->parser.state;
     bool failed = lower->parser.failed;
     vyre_diagnostic_call site = {.function = id,
                                  .file = from->source.foreign ? from->source.name : NULL,
@@ -146,14 +146,12 @@ static bool find_entry(const vyre_unit *unit, const vyre_library_source *source,
                        uint32_t *out_item) {
     vyre_item_kind kind =
         source->form == VYRE_LIBRARY_PROGRAM ? VYRE_ITEM_PROGRAM : VYRE_ITEM_FUNCTION;
-    size_t size = strlen(source->entry);
     for (uint32_t i = 0; i < unit->items.count; i++) {
         const vyre_item *item = &unit->items.items[i];
         if (item->kind != kind || item->symbol == VYRE_NONE) {
             continue;
         }
-        vyre_str name = vyre_symbol_text(&unit->names, item->symbol);
-        if (name.size == size && !memcmp(name.data, source->entry, size)) {
+        if (vyre_str_is(vyre_symbol_text(&unit->names, item->symbol), source->entry)) {
             *out_item = i;
             return true;
         }

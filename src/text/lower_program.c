@@ -1,12 +1,8 @@
 #include "ir/builder.h"
 #include "text/lower.h"
 
-static vyre_node node_of(const vyre_lower *lower, uint32_t node) {
-    return vyre_parser_node(&lower->parser, node);
-}
-
 static void lower_argument(vyre_lower *lower, vyre_node node) {
-    vyre_node name = node_of(lower, node.a);
+    vyre_node name = lower_node(lower, node.a);
     vyre_type type = (vyre_type)name.detail;
     bool is_buffer = node.detail != VYRE_ARGUMENT_SCALAR;
     uint32_t size = node.b == VYRE_NONE ? VYRE_NONE : lower_size(lower, node.b);
@@ -36,7 +32,7 @@ static void lower_argument(vyre_lower *lower, vyre_node node) {
 }
 
 static void lower_scratch(vyre_lower *lower, vyre_node node) {
-    vyre_node name = node_of(lower, node.a);
+    vyre_node name = lower_node(lower, node.a);
     uint32_t size = lower_size(lower, node.b);
     vyre_name_binding binding = {.kind = VYRE_BINDING_POISON,
                                  .type = name.detail,
@@ -67,7 +63,7 @@ static void lower_scratch(vyre_lower *lower, vyre_node node) {
 /* An element outside of phases: its array and, as a size, its index. */
 static bool lower_outer_element(vyre_lower *lower, uint32_t number, uint32_t *resource,
                                 uint32_t *index) {
-    vyre_node node = node_of(lower, number);
+    vyre_node node = lower_node(lower, number);
     if (node.kind != VYRE_NODE_ELEMENT) {
         return false;
     }
@@ -83,7 +79,7 @@ void lower_phase(vyre_lower *lower, vyre_node node) {
     vyre_phase_desc desc = {.from_resource = VYRE_NONE, .from_index = VYRE_NONE};
     uint32_t name = vyre_parser_part(parser, node.a, VYRE_PHASE_NAME);
     if (name != VYRE_NONE) {
-        desc.name = lower_name(lower, node_of(lower, name).a, &text);
+        desc.name = lower_name(lower, lower_node(lower, name).a, &text);
     }
     desc.name = lower_step_name(lower, desc.name, &full);
     uint32_t from = vyre_parser_part(parser, node.a, VYRE_PHASE_FROM);
@@ -131,7 +127,7 @@ void lower_phase(vyre_lower *lower, vyre_node node) {
 
 static void lower_repeat(vyre_lower *lower, vyre_node node) {
     vyre_name_text text, full;
-    vyre_node name = node.a == VYRE_NONE ? (vyre_node){0} : node_of(lower, node.a);
+    vyre_node name = node.a == VYRE_NONE ? (vyre_node){0} : lower_node(lower, node.a);
     const char *label = name.kind == VYRE_NODE_NAME ? lower_name(lower, name.a, &text) : NULL;
     label = lower_step_name(lower, label, &full);
     uint32_t handle = VYRE_NONE;
@@ -177,7 +173,7 @@ static void lower_require(vyre_lower *lower, vyre_node node) {
 }
 
 void lower_step(vyre_lower *lower, uint32_t number) {
-    vyre_node node = node_of(lower, number);
+    vyre_node node = lower_node(lower, number);
     if (node.kind != VYRE_NODE_SCRATCH && node.kind != VYRE_NODE_REQUIRE) {
         lower_start_steps(lower);
     }
@@ -198,11 +194,11 @@ static void lower_head_of_program(vyre_lower *lower, vyre_node node) {
     uint32_t arguments = vyre_parser_part(parser, node.b, VYRE_PROGRAM_ARGUMENTS);
     uint32_t count = vyre_parser_count(parser, arguments);
     for (uint32_t i = 0; i < count; i++) {
-        lower_argument(lower, node_of(lower, vyre_parser_item(parser, arguments, i)));
+        lower_argument(lower, lower_node(lower, vyre_parser_item(parser, arguments, i)));
     }
     uint32_t phase = vyre_parser_part(parser, node.b, VYRE_PROGRAM_PHASE);
     if (phase != VYRE_NONE) {
-        lower_phase(lower, node_of(lower, phase));
+        lower_phase(lower, lower_node(lower, phase));
     }
 }
 
@@ -238,8 +234,8 @@ static void finish(vyre_lower *lower, vyre_spot name, vyre_program **out_program
 }
 
 vyre_program *lower_program(vyre_lower *lower, uint32_t number) {
-    vyre_node node = node_of(lower, number);
-    vyre_node name = node_of(lower, node.a);
+    vyre_node node = lower_node(lower, number);
+    vyre_node name = lower_node(lower, node.a);
     vyre_name_text text = {"program"};
     if (name.kind == VYRE_NODE_NAME) {
         lower_name(lower, name.a, &text);

@@ -53,7 +53,7 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
     }
     constant->state = STATE_ACTIVE;
     vyre_parser *parser = &lower->parser;
-    vyre_parser_state saved = vyre_parser_save(parser);
+    vyre_parser_state saved = parser->state;
     uint32_t frame = lower->unit->names.frame;
     bool failed = parser->failed;
     lower->unit->names.frame = (uint32_t)lower->unit->names.bindings.count;
@@ -66,9 +66,7 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
         vyre_type type = (vyre_type)name.detail;
         value = lower_evaluate(lower, node.b, type);
         settle_constant(lower, &value, type, vyre_node_spot(&expression));
-        if (!vyre_parser_done(parser)) {
-            vyre_parse_item(parser); /* reports what follows */
-        }
+        vyre_parser_end(parser);
     }
     vyre_parser_restore(parser, &saved);
     parser->failed = failed;
@@ -104,8 +102,7 @@ uint32_t lower_count(vyre_lower *lower, uint32_t node, uint32_t most, uint32_t c
     }
     uint64_t number;
     if (!whole_number(&value, &number) || !number || number > most) {
-        vyre_node head = vyre_parser_node(&lower->parser, node);
-        lower_report(lower, vyre_node_spot(&head), code, "use an integer within these bounds",
+        lower_report(lower, lower_spot(lower, node), code, "use an integer within these bounds",
                      "the size of %s is not between 1 and %u", what, most);
         return 0;
     }
@@ -196,7 +193,7 @@ static uint32_t lower_size_op(vyre_lower *lower, vyre_node node, vyre_size_op op
 }
 
 static uint32_t lower_size_call(vyre_lower *lower, vyre_node node) {
-    const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[node.a].word);
+    const vyre_word *word = lower_word(lower, node.a);
     uint32_t count = vyre_parser_count(&lower->parser, node.b);
     bool is_op = word->class_of == VYRE_WORD_OP;
     bool is_len = is_op && word->code == VYRE_OP_LEN;
@@ -220,7 +217,7 @@ static uint32_t lower_size_call(vyre_lower *lower, vyre_node node) {
     if (!is_len) {
         return lower_size_op(lower, node, op, first, vyre_parser_item(&lower->parser, node.b, 1));
     }
-    vyre_node array = vyre_parser_node(&lower->parser, first);
+    vyre_node array = lower_node(lower, first);
     if (array.kind != VYRE_NODE_NAME) {
         return array.kind == VYRE_NODE_ERROR
                    ? VYRE_NONE
@@ -230,7 +227,7 @@ static uint32_t lower_size_call(vyre_lower *lower, vyre_node node) {
 }
 
 static uint32_t lower_size_any(vyre_lower *lower, uint32_t number) {
-    vyre_node node = vyre_parser_node(&lower->parser, number);
+    vyre_node node = lower_node(lower, number);
     switch (node.kind) {
     case VYRE_NODE_ERROR: return VYRE_NONE;
     case VYRE_NODE_NUMBER:
@@ -253,8 +250,7 @@ static uint32_t lower_size_any(vyre_lower *lower, uint32_t number) {
 
 uint32_t lower_size(vyre_lower *lower, uint32_t node) {
     if (lower->depth >= VYRE_LIMIT_EXPRESSION_NESTING || lower->inlined > VYRE_LIMIT_INSTRUCTIONS) {
-        vyre_node head = vyre_parser_node(&lower->parser, node);
-        lower_report(lower, vyre_node_spot(&head), 701, "use fewer terms, or a constant",
+        lower_report(lower, lower_spot(lower, node), 701, "use fewer terms, or a constant",
                      "the size nests more than %d terms", VYRE_LIMIT_EXPRESSION_NESTING);
         return VYRE_NONE;
     }
@@ -307,12 +303,12 @@ uint32_t lower_size_value(vyre_lower *lower, uint32_t size, vyre_type type) {
 }
 
 bool lower_is_constant(vyre_lower *lower, uint32_t number) {
-    vyre_node node = vyre_parser_node(&lower->parser, number);
+    vyre_node node = lower_node(lower, number);
     while (node.kind == VYRE_NODE_BINARY) { /* as many to the left as the text has */
         if (!lower_is_constant(lower, node.b)) {
             return false;
         }
-        node = vyre_parser_node(&lower->parser, node.a);
+        node = lower_node(lower, node.a);
     }
     switch (node.kind) {
     case VYRE_NODE_NAME: return !vyre_names_find(&lower->unit->names, node.a);
@@ -321,7 +317,7 @@ bool lower_is_constant(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_BITCAST:
     case VYRE_NODE_BITS: return lower_is_constant(lower, node.a);
     case VYRE_NODE_CALL: {
-        const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[node.a].word);
+        const vyre_word *word = lower_word(lower, node.a);
         bool is_choice = word->class_of == VYRE_WORD_OP &&
                          (word->code == VYRE_OP_MIN || word->code == VYRE_OP_MAX);
         uint32_t count = vyre_parser_count(&lower->parser, node.b);

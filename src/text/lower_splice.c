@@ -3,10 +3,6 @@
 #include "ir/builder.h"
 #include "text/lower.h"
 
-static vyre_node node_of(const vyre_lower *lower, uint32_t node) {
-    return vyre_parser_node(&lower->parser, node);
-}
-
 const char *lower_step_name(const vyre_lower *lower, const char *name, vyre_name_text *out) {
     if (!lower->splice) {
         return name;
@@ -20,19 +16,16 @@ const char *lower_step_name(const vyre_lower *lower, const char *name, vyre_name
 static bool read_head(vyre_lower *lower, vyre_callee callee) {
     vyre_unit *from = lower->unit;
     vyre_parser *parser = &lower->parser;
-    vyre_parser_state saved = vyre_parser_save(parser);
+    vyre_parser_state saved = parser->state;
     bool failed = parser->failed;
     lower_switch(lower, callee.unit);
     vyre_parser_open(parser, &callee.unit->items.items[callee.item].place);
-    vyre_node node = node_of(lower, vyre_parse_item(parser));
+    vyre_node node = lower_node(lower, vyre_parse_item(parser));
     bool valid = node.kind == VYRE_NODE_PROGRAM && !parser->failed;
     uint32_t list = valid ? vyre_parser_part(parser, node.b, VYRE_PROGRAM_ARGUMENTS) : VYRE_NONE;
     for (uint32_t i = 0; i < vyre_parser_count(parser, list); i++) {
-        vyre_node argument = node_of(lower, vyre_parser_item(parser, list, i));
-        vyre_node name = node_of(lower, argument.a);
-        vyre_lower_parameter parameter = {name.kind == VYRE_NODE_NAME ? name.a : VYRE_NONE,
-                                          name.line, name.column, argument.detail, name.detail};
-        if (!vyre_vec_push(&lower->head, parameter)) {
+        uint32_t argument = vyre_parser_item(parser, list, i);
+        if (!vyre_vec_push(&lower->head, lower_parameter(lower, argument))) {
             lower_no_memory(lower);
             valid = false;
         }
@@ -62,7 +55,7 @@ static bool is_untouched(const vyre_lower *lower, uint32_t resource) {
 
 static vyre_given array_argument(vyre_lower *lower, uint32_t node, vyre_lower_parameter parameter,
                                  uint32_t position, vyre_callee callee) {
-    vyre_node head = node_of(lower, node);
+    vyre_node head = lower_node(lower, node);
     const vyre_name_binding *named =
         head.kind == VYRE_NODE_NAME ? vyre_names_find(&lower->unit->names, head.a) : NULL;
     bool zero = named && named->kind == VYRE_BINDING_ARRAY && is_untouched(lower, named->handle);
@@ -96,7 +89,7 @@ static vyre_given named_scalar(vyre_lower *lower, vyre_node node, const vyre_nam
 static vyre_given constant_scalar(vyre_lower *lower, uint32_t number,
                                   vyre_lower_parameter parameter, uint32_t position,
                                   vyre_callee callee) {
-    vyre_node node = node_of(lower, number);
+    vyre_node node = lower_node(lower, number);
     vyre_type wanted = (vyre_type)parameter.type;
     vyre_spot spot = vyre_node_spot(&node);
     vyre_builder *builder = lower->builder;
@@ -122,7 +115,7 @@ static vyre_given constant_scalar(vyre_lower *lower, uint32_t number,
 static vyre_given scalar_argument(vyre_lower *lower, uint32_t number,
                                   vyre_lower_parameter parameter, uint32_t position,
                                   vyre_callee callee) {
-    vyre_node node = node_of(lower, number);
+    vyre_node node = lower_node(lower, number);
     vyre_type wanted = (vyre_type)parameter.type;
     const vyre_name_binding *binding =
         node.kind == VYRE_NODE_NAME ? vyre_names_find(&lower->unit->names, node.a) : NULL;
@@ -234,7 +227,7 @@ static void require_length(vyre_lower *lower, vyre_callee callee, const vyre_giv
 
 static void bind_argument(vyre_lower *lower, vyre_callee callee, vyre_node node, uint32_t position,
                           const vyre_given *argument) {
-    vyre_node name = node_of(lower, node.a);
+    vyre_node name = lower_node(lower, node.a);
     vyre_name_binding binding = argument->binding;
     uint32_t size = node.b == VYRE_NONE ? VYRE_NONE : lower_size(lower, node.b);
     if (binding.kind == VYRE_BINDING_ARRAY && node.b != VYRE_NONE) {
@@ -294,20 +287,19 @@ static void splice_body(vyre_lower *lower, vyre_callee callee, vyre_spot call, s
     lower->function = VYRE_NONE;
     lower->splice = &splice;
     vyre_parser_open(parser, &callee.unit->items.items[callee.item].place);
-    vyre_node node = node_of(lower, vyre_parse_item(parser));
+    vyre_node node = lower_node(lower, vyre_parse_item(parser));
     if (node.kind == VYRE_NODE_PROGRAM &&
         lower_open(lower, (vyre_lower_block){.kind = VYRE_NODE_PROGRAM})) {
         uint32_t list = vyre_parser_part(parser, node.b, VYRE_PROGRAM_ARGUMENTS);
         for (uint32_t i = 0; i < vyre_parser_count(parser, list); i++) {
             vyre_given argument = lower->given.items[first + i];
-            bind_argument(lower, callee, node_of(lower, vyre_parser_item(parser, list, i)), i + 1,
-                          &argument);
+            bind_argument(lower, callee, lower_node(lower, vyre_parser_item(parser, list, i)),
+                          i + 1, &argument);
         }
         uint32_t phase = vyre_parser_part(parser, node.b, VYRE_PROGRAM_PHASE);
         if (phase != VYRE_NONE) {
-            vyre_node head = node_of(lower, phase);
             lower_start_steps(lower);
-            lower_phase(lower, head);
+            lower_phase(lower, lower_node(lower, phase));
         }
         lower_statements(lower);
         lower->poisoned |= parser->failed;
@@ -319,7 +311,7 @@ static void splice_body(vyre_lower *lower, vyre_callee callee, vyre_spot call, s
 }
 
 void lower_splice(vyre_lower *lower, uint32_t number) {
-    vyre_node call = node_of(lower, number);
+    vyre_node call = lower_node(lower, number);
     if (call.kind != VYRE_NODE_LIBRARY_CALL) {
         return;
     }

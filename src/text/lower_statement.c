@@ -3,10 +3,6 @@
 #include "ir/lookup.h"
 #include "text/lower.h"
 
-static vyre_node node_of(const vyre_lower *lower, uint32_t node) {
-    return vyre_parser_node(&lower->parser, node);
-}
-
 /* Names a value for people, unless it is a constant or bears a name already. */
 static void name_value(vyre_lower *lower, uint32_t value, vyre_node name, vyre_node from) {
     if (!vyre_operand_is_value(value) || name.kind != VYRE_NODE_NAME) {
@@ -24,27 +20,25 @@ static void name_value(vyre_lower *lower, uint32_t value, vyre_node name, vyre_n
 }
 
 static void lower_let(vyre_lower *lower, vyre_node node) {
-    vyre_node name = node_of(lower, node.a);
+    vyre_node name = lower_node(lower, node.a);
     vyre_type type = (vyre_type)name.detail;
     uint32_t value = type == VYRE_TYPE_VOID ? lower_value(lower, node.b, type, &type)
                                             : lower_typed(lower, node.b, type, "the value of",
                                                           name.kind ? name.a : VYRE_NONE);
-    name_value(lower, value, name, node_of(lower, node.b));
+    name_value(lower, value, name, lower_node(lower, node.b));
     lower_bind(
         lower, name,
         (vyre_name_binding){.kind = VYRE_BINDING_VALUE, .type = (uint8_t)type, .handle = value});
 }
 
 static void lower_let_list(vyre_lower *lower, vyre_node node) {
-    vyre_node call = node_of(lower, node.b);
+    vyre_node call = lower_node(lower, node.b);
     uint32_t count = vyre_parser_count(&lower->parser, node.a);
     uint32_t given = VYRE_NONE; /* how many values; unknown after a report */
     vyre_name_text text;
     const char *called = "";
     size_t base = lower->values.count;
-    const vyre_word *word = call.kind == VYRE_NODE_CALL
-                                ? vyre_word_of(lower->unit->names.symbols.items[call.a].word)
-                                : vyre_word_of(0);
+    const vyre_word *word = lower_called(lower, call);
     if (word->class_of == VYRE_WORD_OP && vyre_op_info_of(word->code)->shape == VYRE_SHAPE_GROUP) {
         lower_group(lower, call);
         called = vyre_op_info_of(word->code)->name;
@@ -69,7 +63,7 @@ static void lower_let_list(vyre_lower *lower, vyre_node node) {
         given = VYRE_NONE;
     }
     for (uint32_t i = 0; i < count; i++) {
-        vyre_node name = node_of(lower, vyre_parser_item(&lower->parser, node.a, i));
+        vyre_node name = lower_node(lower, vyre_parser_item(&lower->parser, node.a, i));
         uint32_t value = given != VYRE_NONE && base + i < lower->values.count
                              ? lower->values.items[base + i]
                              : VYRE_NONE;
@@ -88,7 +82,7 @@ static void lower_let_list(vyre_lower *lower, vyre_node node) {
 }
 
 static void lower_var(vyre_lower *lower, vyre_node node) {
-    vyre_node name = node_of(lower, node.a);
+    vyre_node name = lower_node(lower, node.a);
     vyre_type type = (vyre_type)name.detail;
     uint32_t first = VYRE_NONE;
     if (node.b == VYRE_NONE) {
@@ -113,7 +107,7 @@ static void lower_var(vyre_lower *lower, vyre_node node) {
 
 /* Private and shared arrays. A private one is zero each time its line is reached. */
 static void lower_array_declaration(vyre_lower *lower, vyre_node node) {
-    vyre_node name = node_of(lower, node.a);
+    vyre_node name = lower_node(lower, node.a);
     bool is_shared = node.kind == VYRE_NODE_SHARED;
     uint32_t most = is_shared ? VYRE_LIMIT_SHARED_BYTES : VYRE_LIMIT_PRIVATE_BYTES;
     uint32_t length =
@@ -162,13 +156,13 @@ static vyre_token_kind operator_of(vyre_token_kind assignment) {
  * assignment has an operator. */
 static uint32_t lower_assigned(vyre_lower *lower, uint32_t number, uint32_t old, vyre_type type,
                                uint32_t symbol) {
-    vyre_node node = node_of(lower, number);
+    vyre_node node = lower_node(lower, number);
     if (node.detail == VYRE_TOKEN_ASSIGN) {
         return lower_typed(lower, node.b, type, "the value assigned to", symbol);
     }
     vyre_token_kind operation = operator_of(node.detail);
-    bool is_shift = operation == VYRE_TOKEN_SHIFT_LEFT || operation == VYRE_TOKEN_SHIFT_RIGHT;
-    vyre_operand operand = lower_expression(lower, node.b, is_shift ? VYRE_TYPE_U32 : type);
+    bool shifts = vyre_token_is_shift(operation);
+    vyre_operand operand = lower_expression(lower, node.b, shifts ? VYRE_TYPE_U32 : type);
     vyre_operand before = {.kind = old == VYRE_NONE ? VYRE_OPERAND_POISON : VYRE_OPERAND_VALUE,
                            .type = (uint8_t)type,
                            .value = old};
@@ -178,7 +172,7 @@ static uint32_t lower_assigned(vyre_lower *lower, uint32_t number, uint32_t old,
 }
 
 static void lower_assign_element(vyre_lower *lower, uint32_t number, vyre_node place) {
-    vyre_node node = node_of(lower, number);
+    vyre_node node = lower_node(lower, number);
     const vyre_name_binding *array = lower_array(lower, place, place.a);
     vyre_type type = array ? (vyre_type)array->type : VYRE_TYPE_VOID;
     uint32_t resource = VYRE_NONE;
@@ -200,10 +194,10 @@ static void lower_assign_element(vyre_lower *lower, uint32_t number, vyre_node p
 }
 
 static void lower_assign_name(vyre_lower *lower, uint32_t number, vyre_node place) {
-    vyre_node node = node_of(lower, number);
+    vyre_node node = lower_node(lower, number);
     vyre_name_binding *binding = vyre_names_find(&lower->unit->names, place.a);
     uint32_t item = lower->unit->names.symbols.items[place.a].item;
-    const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[place.a].word);
+    const vyre_word *word = lower_word(lower, place.a);
     if (!binding && item == VYRE_NONE && word->class_of != VYRE_WORD_OP) {
         lower_unknown(lower, place, place.a, false);
         lower_expression(lower, node.b, VYRE_TYPE_VOID);
@@ -249,7 +243,7 @@ static void warn_unreachable(vyre_lower *lower, vyre_node node) {
     }
     block->warned = true;
     if (node.kind == VYRE_NODE_ASSIGN) {
-        node = node_of(lower, node.a);
+        node = lower_node(lower, node.a);
     }
     if (!lower->silent && !lower_has_mistakes(lower)) {
         lower_report(lower, vyre_node_spot(&node), 802, "remove it, or the jump before it",
@@ -258,12 +252,11 @@ static void warn_unreachable(vyre_lower *lower, vyre_node node) {
 }
 
 void lower_statement(vyre_lower *lower, uint32_t number) {
-    vyre_node node = node_of(lower, number);
+    vyre_node node = lower_node(lower, number);
     lower_spoil(lower);
-    if (node.kind == VYRE_NODE_ERROR || node.kind == VYRE_NODE_END || node.kind == VYRE_NODE_ELSE ||
-        node.kind >= VYRE_NODE_SCRATCH) {
-        /* not a statement of its own */
-    } else {
+    bool is_own = node.kind != VYRE_NODE_ERROR && node.kind != VYRE_NODE_END &&
+                  node.kind != VYRE_NODE_ELSE && node.kind < VYRE_NODE_SCRATCH;
+    if (is_own) {
         warn_unreachable(lower, node);
     }
     switch (node.kind) {
@@ -273,7 +266,7 @@ void lower_statement(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_ARRAY:
     case VYRE_NODE_SHARED: lower_array_declaration(lower, node); break;
     case VYRE_NODE_ASSIGN: {
-        vyre_node place = node_of(lower, node.a);
+        vyre_node place = lower_node(lower, node.a);
         if (place.kind == VYRE_NODE_ELEMENT) {
             lower_assign_element(lower, number, place);
         } else if (place.kind == VYRE_NODE_NAME) {

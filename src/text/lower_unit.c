@@ -59,9 +59,7 @@ static void check_start(vyre_lower *lower) {
     vyre_lexer start;
     vyre_lexer_init(&start, &lower->unit->source, &lower->unit->names);
     vyre_parser_open(&lower->parser, &start);
-    if (!vyre_parser_done(&lower->parser)) {
-        vyre_parse_item(&lower->parser);
-    }
+    vyre_parser_end(&lower->parser);
 }
 
 void lower_read_unit(vyre_lower *lower) {
@@ -94,7 +92,7 @@ void lower_switch(vyre_lower *lower, vyre_unit *unit) {
 
 const char *lower_callee_name(vyre_callee callee, vyre_name_text *out) {
     uint32_t symbol = callee.unit->items.items[callee.item].symbol;
-    vyre_str text = callee.id             ? (vyre_str){callee.id, strlen(callee.id)}
+    vyre_str text = callee.id             ? vyre_str_of(callee.id)
                     : symbol == VYRE_NONE ? (vyre_str){"fn", 2}
                                           : vyre_symbol_text(&callee.unit->names, symbol);
     size_t size = text.size < sizeof out->text ? text.size : sizeof out->text - 1;
@@ -109,7 +107,7 @@ void lower_enter(vyre_lower *lower, vyre_callee callee, vyre_spot call, vyre_cal
     *out_caller = (vyre_caller){
         .unit = from,
         .callee = unit,
-        .parser = vyre_parser_save(&lower->parser),
+        .parser = lower->parser.state,
         .site = {.function = callee.id,
                  .file = from->source.foreign ? from->source.name : NULL,
                  .line = call.line,

@@ -75,9 +75,7 @@ static void build_program(vyre_lower *lower, const vyre_item *item, vyre_module 
         return;
     }
     vyre_program *program = lower_program(lower, node);
-    if (!vyre_parser_done(parser)) {
-        vyre_parse_item(parser); /* reports what follows */
-    }
+    vyre_parser_end(parser);
     if (program && !vyre_vec_push(&module->programs, program)) {
         vyre_program_release(program);
         lower_no_memory(lower);
@@ -99,7 +97,7 @@ static bool is_wanted(const vyre_lower *lower, const vyre_item *item,
     }
     vyre_str name = item->symbol == VYRE_NONE ? (vyre_str){"", 0}
                                               : vyre_symbol_text(&lower->unit->names, item->symbol);
-    return strlen(options->entry) == name.size && !memcmp(name.data, options->entry, name.size);
+    return vyre_str_is(name, options->entry);
 }
 
 /* Builds the programs that are wanted; whoever wants a part knows the rest to be right. */
@@ -189,7 +187,7 @@ static void free_lower(vyre_lower *lower) {
     vyre_vec_free(&lower->given);
     vyre_diagnostics_free(lower->found);
     vyre_builder_free(lower->spare);
-    if (lower->has_entered) {
+    if (lower->has_entered && lower->library.library->leave) {
         lower->library.library->leave(&lower->library);
     }
 }
@@ -220,7 +218,6 @@ static vyre_status parse(const vyre_parse_options *options, const char *name, co
         status = no_memory(name);
         goto done;
     }
-    vyre_arena_init(&module->arena);
     unit.source.diagnostics = diagnostics;
     if (vyre_source_check(&unit.source)) {
         vyre_names_init(&unit.names, text, text + size);

@@ -4,7 +4,7 @@
 
 #include <vyre/text.h>
 
-#include "text/library.h"
+#include <vyre/library.h>
 
 /* A parameter or a result. */
 typedef struct vyre_module_value {

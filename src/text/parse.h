@@ -77,6 +77,9 @@ static inline uint32_t parse_node(vyre_parser *parser, vyre_node_kind kind, vyre
 void parse_push(vyre_parser *parser, uint32_t word);
 uint32_t parse_list(vyre_parser *parser, size_t pending);
 
+/* expression { "," expression } */
+uint32_t parse_expressions(vyre_parser *parser);
+
 /* Words that stand at a node without a count. */
 uint32_t parse_parts(vyre_parser *parser, const uint32_t *words, uint32_t count);
 
@@ -109,8 +112,9 @@ uint32_t parse_step(vyre_parser *parser);
 /* A block that gives values where it may not stand: reports and skips it. */
 void parse_skip_values(vyre_parser *parser);
 
-/* After a mistake: skips the rest of a statement. */
+/* After a mistake: skips the rest of a statement, or its first token with it; gives an ERROR. */
 void parse_recover(vyre_parser *parser);
+uint32_t parse_skip(vyre_parser *parser);
 
 /* After a mistake in a head: skips to its block; false if there seems to be none. */
 bool parse_recover_block(vyre_parser *parser);

@@ -268,6 +268,14 @@ uint32_t vyre_parse_expression(vyre_parser *parser) {
     return parse_operators(parser, parse_unary(parser), 1);
 }
 
+uint32_t parse_expressions(vyre_parser *parser) {
+    size_t pending = parser->pending.count;
+    do {
+        parse_push(parser, vyre_parse_expression(parser));
+    } while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA));
+    return parse_list(parser, pending);
+}
+
 uint32_t parse_rest(vyre_parser *parser, uint32_t left) {
     return parse_operators(parser, left, 1);
 }

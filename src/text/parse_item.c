@@ -111,14 +111,6 @@ static uint32_t parse_domain(vyre_parser *parser, uint32_t *from) {
     return parse_list(parser, pending);
 }
 
-static uint32_t parse_workgroup(vyre_parser *parser) {
-    size_t pending = parser->pending.count;
-    do {
-        parse_push(parser, vyre_parse_expression(parser));
-    } while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA));
-    return parse_list(parser, pending);
-}
-
 /* Clauses that stand where they do not belong. */
 static void complain_clause(vyre_parser *parser) {
     const char *clause = parse_at_word(parser, VYRE_WORD_DETERMINISTIC) ? "deterministic"
@@ -147,7 +139,7 @@ uint32_t parse_phase(vyre_parser *parser, uint32_t name) {
     }
     if (!parser->lost && parse_at_word(parser, VYRE_WORD_WORKGROUP)) {
         parse_advance(parser);
-        parts[VYRE_PHASE_WORKGROUP] = parse_workgroup(parser);
+        parts[VYRE_PHASE_WORKGROUP] = parse_expressions(parser);
     }
     if (!parser->lost && parse_at_word(parser, VYRE_WORD_SUBGROUP)) {
         parse_advance(parser);
@@ -270,7 +262,7 @@ static void explain_item(vyre_parser *parser, vyre_token token) {
     vyre_near near;
     vyre_near_init(&near, (vyre_str){parser->source->text + token.offset, token.length});
     for (size_t i = 0; i < MEANINGS && token.kind == VYRE_TOKEN_NAME; i++) {
-        vyre_near_add(&near, (vyre_str){meanings[i][0], strlen(meanings[i][0])});
+        vyre_near_add(&near, vyre_str_of(meanings[i][0]));
     }
     char fix[64] = "put statements inside a program or function";
     for (size_t i = 0; i < MEANINGS && near.count; i++) {
@@ -316,9 +308,7 @@ static uint32_t complain_step(vyre_parser *parser, vyre_spot spot) {
                 "put it into a phase: `phase over DOMAIN { ... }`, or write `over DOMAIN` before "
                 "the program's `{`",
                 "a statement is outside any phase");
-    parse_advance(parser);
-    parse_recover(parser);
-    return 0;
+    return parse_skip(parser);
 }
 
 static uint32_t end_step(vyre_parser *parser, uint32_t node) {

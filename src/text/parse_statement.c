@@ -68,6 +68,12 @@ void parse_skip_values(vyre_parser *parser) {
     }
 }
 
+uint32_t parse_skip(vyre_parser *parser) {
+    parse_advance(parser);
+    parse_recover(parser);
+    return 0;
+}
+
 bool parse_recover_block(vyre_parser *parser) {
     for (;;) {
         vyre_token_kind kind = parser->state.token.kind;
@@ -141,16 +147,6 @@ static uint32_t parse_typed_name(vyre_parser *parser, const char *what) {
         parser->syntax.nodes.items[name].detail = (uint8_t)parse_type(parser);
     }
     return name;
-}
-
-static uint32_t parse_values_list(vyre_parser *parser, vyre_token_kind end) {
-    size_t pending = parser->pending.count;
-    if (!parse_at(parser, end)) {
-        do {
-            parse_push(parser, vyre_parse_expression(parser));
-        } while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA));
-    }
-    return parse_list(parser, pending);
 }
 
 /* "(" NAME [ ":" type ] "=" expression { "," ... } ")" */
@@ -378,7 +374,9 @@ static uint32_t parse_shared(vyre_parser *parser) {
 static uint32_t parse_jump(vyre_parser *parser, vyre_node_kind kind) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     parse_advance(parser);
-    uint32_t values = parse_values_list(parser, VYRE_TOKEN_SEMICOLON);
+    uint32_t values = parse_at(parser, VYRE_TOKEN_SEMICOLON)
+                          ? parse_list(parser, parser->pending.count)
+                          : parse_expressions(parser);
     uint32_t node = parse_node(parser, kind, spot, 0, values, 0);
     parse_semicolon(parser);
     return node;
@@ -392,7 +390,7 @@ static void explain_name(vyre_parser *parser, vyre_token first) {
     vyre_near near;
     vyre_near_init(&near, (vyre_str){parser->source->text + first.offset, first.length});
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        vyre_near_add(&near, (vyre_str){words[i], strlen(words[i])});
+        vyre_near_add(&near, vyre_str_of(words[i]));
     }
     char fix[96] = "assign to it, or call it with ( )";
     vyre_str name = {parser->source->text + first.offset, first.length};
@@ -500,21 +498,15 @@ uint32_t parse_statement(vyre_parser *parser) {
         parse_error(parser, spot, 108, "move it out of the block, to the level of the program",
                     "`%s` is inside a phase or function",
                     vyre_token_text(parser->state.token.kind));
-        parse_advance(parser);
-        parse_recover(parser);
-        return 0;
+        return parse_skip(parser);
     case VYRE_TOKEN_CONST:
         parse_error(parser, spot, 108, "move it out of the program, or name the value with `let`",
                     "a constant is declared inside a block");
-        parse_advance(parser);
-        parse_recover(parser);
-        return 0;
+        return parse_skip(parser);
     case VYRE_TOKEN_ELSE:
         parse_error(parser, spot, 102, "remove it, or write an `if` before it",
                     "`else` without an `if`");
-        parse_advance(parser);
-        parse_recover(parser);
-        return 0;
+        return parse_skip(parser);
     case VYRE_TOKEN_SEMICOLON:
         parse_error(parser, spot, 107, "remove the `;`", "the statement is empty");
         parse_advance(parser);
@@ -522,9 +514,7 @@ uint32_t parse_statement(vyre_parser *parser) {
     case VYRE_TOKEN_RIGHT_PAREN:
     case VYRE_TOKEN_RIGHT_BRACKET:
         parse_unexpected(parser, "a statement", "remove it, or open it earlier");
-        parse_advance(parser);
-        parse_recover(parser);
-        return 0;
+        return parse_skip(parser);
     case VYRE_TOKEN_TYPE:
         if (parse_peek(parser).kind == VYRE_TOKEN_NAME) {
             parse_unexpected(parser, "a statement",

@@ -7,11 +7,6 @@
 #include "ir/diagnostic.h"
 #include "text/parse.h"
 
-void vyre_syntax_free(vyre_syntax *syntax) {
-    vyre_vec_free(&syntax->nodes);
-    vyre_vec_free(&syntax->words);
-}
-
 void parse_stop(vyre_parser *parser) {
     parser->source->no_memory = true;
     parser->state.lexer.at = parser->source->end;
@@ -30,13 +25,10 @@ void vyre_parser_init(vyre_parser *parser, vyre_source *source, vyre_names *name
 }
 
 void vyre_parser_deinit(vyre_parser *parser) {
-    vyre_syntax_free(&parser->syntax);
+    vyre_vec_free(&parser->syntax.nodes);
+    vyre_vec_free(&parser->syntax.words);
     vyre_vec_free(&parser->blocks);
     vyre_vec_free(&parser->pending);
-}
-
-vyre_parser_state vyre_parser_save(const vyre_parser *parser) {
-    return parser->state;
 }
 
 void vyre_parser_open(vyre_parser *parser, const vyre_lexer *place) {
@@ -207,8 +199,7 @@ static const char *const foreign_types[][2] = {
 
 const char *parse_foreign_type(vyre_str name) {
     for (size_t i = 0; i < sizeof foreign_types / sizeof *foreign_types; i++) {
-        if (strlen(foreign_types[i][0]) == name.size &&
-            !memcmp(foreign_types[i][0], name.data, name.size)) {
+        if (vyre_str_is(name, foreign_types[i][0])) {
             return foreign_types[i][1];
         }
     }
@@ -231,13 +222,12 @@ vyre_type parse_type(vyre_parser *parser) {
     vyre_near near;
     vyre_near_init(&near, name);
     for (vyre_type type = VYRE_TYPE_BOOL; type < VYRE_TYPE_COUNT; type++) {
-        const char *known = vyre_type_name(type);
-        vyre_near_add(&near, (vyre_str){known, strlen(known)});
+        vyre_near_add(&near, vyre_str_of(vyre_type_name(type)));
     }
     vyre_str best = near.count ? near.names[0] : (vyre_str){"u32", 3};
     const char *foreign = parse_foreign_type(name);
     bool sure = foreign || near.count > 0;
-    best = foreign ? (vyre_str){foreign, strlen(foreign)} : best;
+    best = foreign ? vyre_str_of(foreign) : best;
     char fix[96];
     snprintf(fix, sizeof fix, "%s%.*s",
              sure ? "write " : "use bool, or i, u or f and a width in bits, such as ",
@@ -248,6 +238,8 @@ vyre_type parse_type(vyre_parser *parser) {
     return VYRE_TYPE_VOID;
 }
 
-bool vyre_parser_done(const vyre_parser *parser) {
-    return parse_at_item(parser);
+void vyre_parser_end(vyre_parser *parser) {
+    if (!parse_at_item(parser)) {
+        vyre_parse_item(parser);
+    }
 }

@@ -9,8 +9,8 @@
  * match. The nodes of a statement live until the next call, so that memory does not grow with the
  * text.
  *
- * The parser can be put anywhere: whoever inlines a function keeps vyre_parser_save's state, opens
- * the function's body and restores afterwards; the nodes of the outer statement stay untouched. */
+ * The parser can be put anywhere: whoever inlines a function copies the state, opens the function's
+ * body and restores afterwards; the nodes of the outer statement stay untouched. */
 #ifndef VYRE_TEXT_PARSER_H
 #define VYRE_TEXT_PARSER_H
 
@@ -61,8 +61,7 @@ typedef struct vyre_parser {
 void vyre_parser_init(vyre_parser *parser, vyre_source *source, vyre_names *names);
 void vyre_parser_deinit(vyre_parser *parser);
 
-/* Puts the parser somewhere, keeping what it has. */
-vyre_parser_state vyre_parser_save(const vyre_parser *parser);
+/* Puts the parser somewhere, keeping what it has; and back to a `state` that was copied before. */
 void vyre_parser_open(vyre_parser *parser, const vyre_lexer *place);
 void vyre_parser_restore(vyre_parser *parser, const vyre_parser_state *state);
 
@@ -78,8 +77,8 @@ void vyre_parse_body(vyre_parser *parser);
 /* The next statement of the item, VYRE_NONE at its end. */
 uint32_t vyre_parse_next(vyre_parser *parser);
 
-/* Whether another item starts here, or the text ends: anything else behind an item is wrong. */
-bool vyre_parser_done(const vyre_parser *parser);
+/* Reports what stands here unless another item starts, or the text ends. */
+void vyre_parser_end(vyre_parser *parser);
 
 /* An expression that stands alone, such as a constant's. */
 uint32_t vyre_parse_expression(vyre_parser *parser);

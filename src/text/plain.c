@@ -3,16 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/number.h"
-
-static vyre_float_format format_of(vyre_type type) {
-    switch (type) {
-    case VYRE_TYPE_F16: return VYRE_FLOAT_F16;
-    case VYRE_TYPE_BF16: return VYRE_FLOAT_BF16;
-    case VYRE_TYPE_F32: return VYRE_FLOAT_F32;
-    default: return VYRE_FLOAT_F64;
-    }
-}
+#include "ir/print.h"
 
 static uint64_t bits_of(double number) {
     uint64_t bits;
@@ -79,7 +70,7 @@ vyre_plain_error vyre_plain_read(const char *source, uint32_t offset, const vyre
 vyre_plain vyre_plain_from(vyre_type type, uint64_t bits) {
     vyre_type_class class = vyre_type_class_of(type);
     if (class == VYRE_CLASS_FLOAT) {
-        return real_from_bits(vyre_float_convert(format_of(type), VYRE_FLOAT_F64, bits));
+        return real_from_bits(vyre_float_convert(vyre_type_format(type), VYRE_FLOAT_F64, bits));
     }
     unsigned width = vyre_type_bytes(type) * 8;
     bool negative = class == VYRE_CLASS_SIGNED && bits >> (width - 1);
@@ -188,10 +179,6 @@ static vyre_plain_error integer_binary(vyre_token_kind operation, const vyre_pla
     }
 }
 
-static bool is_comparison(vyre_token_kind operation) {
-    return operation >= VYRE_TOKEN_EQUAL && operation <= VYRE_TOKEN_GREATER_EQUAL;
-}
-
 static bool compare(const char *source, vyre_token_kind operation, const vyre_plain *left,
                     const vyre_plain *right) {
     bool less, equal;
@@ -221,7 +208,7 @@ static bool compare(const char *source, vyre_token_kind operation, const vyre_pl
 vyre_plain_error vyre_plain_binary(const char *source, vyre_token_kind operation,
                                    const vyre_plain *left, const vyre_plain *right,
                                    vyre_plain *out_plain) {
-    if (is_comparison(operation)) {
+    if (vyre_token_is_comparison(operation)) {
         *out_plain = make_integer(false, compare(source, operation, left, right));
         return VYRE_PLAIN_OK;
     }
@@ -250,7 +237,7 @@ bool vyre_plain_is_zero(const char *source, const vyre_plain *plain) {
 /* A float of the type, correctly rounded; false if it is finite and the type's is not. */
 static bool fit_float(const char *source, const vyre_plain *plain, vyre_type type,
                       uint64_t *out_bits) {
-    vyre_float_format format = format_of(type);
+    vyre_float_format format = vyre_type_format(type);
     unsigned sign_bit = format.mantissa_bits + format.exponent_bits;
     bool overflow = false;
     if (plain->literal) {

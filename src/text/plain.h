@@ -5,7 +5,6 @@
 #define VYRE_TEXT_PLAIN_H
 
 #include "text/lexer.h"
-#include "text/literal.h"
 
 /* `number` is an integer's magnitude; the magnitude of an f64 as bits; or, of a literal that is
  * still to be read, where it stands in the source (lower half) and how long it is (upper half). */

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/status.h"
-#include "base/utf8.h"
+#include "base/visible.h"
 #include "text/render.h"
 #include "text/source.h"
 
@@ -27,24 +27,9 @@ typedef struct renderer {
     uint32_t line;
 } renderer;
 
-/* Bytes of the character at `at` and whether it can be shown as it is. */
-static size_t character(const char *at, const char *end, bool *shown) {
-    size_t size = vyre_utf8_size(at, (size_t)(end - at));
-    uint32_t c = size ? vyre_utf8_read(at) : 0;
-    *shown = c >= 0x20 && (c < 0x7f || c > 0x9f) && !(c >= 0x202a && c <= 0x202e) &&
-             !(c >= 0x2066 && c <= 0x2069);
-    return size ? size : 1;
-}
-
-/* What could act on a terminal becomes a question mark. */
+/* All that is not the renderer's own passes here. */
 static void put_safely(vyre_strbuf *out, const char *text) {
-    const char *end = text + strlen(text);
-    while (text < end) {
-        bool shown;
-        size_t size = character(text, end, &shown);
-        vyre_strbuf_add(out, shown ? text : "?", shown ? size : 1);
-        text += size;
-    }
+    vyre_strbuf_visible(out, text, strlen(text));
 }
 
 /* The start of a line, going on from the one before; NULL beyond the end. */
@@ -69,10 +54,18 @@ static size_t gutter_width(const vyre_diagnostic *item) {
     return width;
 }
 
-static size_t columns_of(const char *at, const char *end, size_t column, bool *shown,
-                         size_t *bytes) {
-    *bytes = character(at, end, shown);
-    return *at == '\t' ? TAB - column % TAB : 1;
+/* Appends the character at `at`, which stands in `column`; returns the columns that it takes. */
+static size_t put_character(vyre_strbuf *out, const char *at, const char *end, size_t column,
+                            size_t *bytes) {
+    bool shown;
+    size_t before = out->size;
+    *bytes = vyre_visible_next(at, (size_t)(end - at), &shown);
+    if (*at == '\t') {
+        vyre_strbuf_repeat(out, ' ', TAB - column % TAB);
+        return TAB - column % TAB;
+    }
+    vyre_strbuf_visible(out, at, *bytes);
+    return shown ? 1 : out->size - before;
 }
 
 static const char *boundary(const char *at, const char *start) {
@@ -114,13 +107,8 @@ static void put_excerpt(renderer *r, const vyre_diagnostic *item) {
                        from > start ? "..." : "");
     size_t column = 0, caret = 0, marked = 0, lead = from > start ? 3 : 0;
     const char *at = from;
-    for (bool shown; at < end && column < WINDOW;) {
-        size_t bytes, columns = columns_of(at, end, column, &shown, &bytes);
-        if (*at == '\t') {
-            vyre_strbuf_repeat(r->out, ' ', columns);
-        } else {
-            vyre_strbuf_add(r->out, shown ? at : "?", shown ? bytes : 1);
-        }
+    while (at < end && column < WINDOW) {
+        size_t bytes, columns = put_character(r->out, at, end, column, &bytes);
         caret += at < place ? columns : 0;
         marked += at >= place && at < last ? columns : 0;
         column += columns;
@@ -194,18 +182,13 @@ static void put_diagnostic(renderer *r, const vyre_diagnostic *item, const char 
 }
 
 static void put_json_calls(vyre_json *json, const char *name, const vyre_diagnostic_call *call) {
-    vyre_json_key(json, "calls");
-    vyre_json_array(json);
+    vyre_json_add_array(json, "calls");
     for (; call; call = call->caller) {
         vyre_json_object(json);
-        vyre_json_key(json, "function");
-        vyre_json_string(json, call->function);
-        vyre_json_key(json, "file");
-        vyre_json_string(json, call->file ? call->file : name);
-        vyre_json_key(json, "line");
-        vyre_json_u64(json, call->line);
-        vyre_json_key(json, "column");
-        vyre_json_u64(json, call->column);
+        vyre_json_add_string(json, "function", call->function);
+        vyre_json_add_string(json, "file", call->file ? call->file : name);
+        vyre_json_add_u64(json, "line", call->line);
+        vyre_json_add_u64(json, "column", call->column);
         vyre_json_object_end(json);
     }
     vyre_json_array_end(json);
@@ -218,39 +201,27 @@ static void put_json(vyre_json *json, const char *name, const vyre_diagnostic *i
     }
     code[5] = '\0';
     vyre_json_object(json);
-    vyre_json_key(json, "severity");
-    vyre_json_string(json, item->severity == VYRE_SEVERITY_ERROR ? "error" : "warning");
-    vyre_json_key(json, "code");
-    vyre_json_string(json, code);
-    vyre_json_key(json, "title");
-    vyre_json_string(json, vyre_diagnostic_title(item->code));
-    vyre_json_key(json, "message");
-    vyre_json_string(json, item->message);
-    vyre_json_key(json, "fix");
-    vyre_json_string(json, item->fix ? item->fix : "");
-    vyre_json_key(json, "file");
-    vyre_json_string(json, item->file ? item->file : name);
-    vyre_json_key(json, "line");
-    vyre_json_u64(json, item->line);
-    vyre_json_key(json, "column");
-    vyre_json_u64(json, item->column);
-    vyre_json_key(json, "length");
-    vyre_json_u64(json, item->length);
+    vyre_json_add_string(json, "severity",
+                         item->severity == VYRE_SEVERITY_ERROR ? "error" : "warning");
+    vyre_json_add_string(json, "code", code);
+    vyre_json_add_string(json, "title", vyre_diagnostic_title(item->code));
+    vyre_json_add_string(json, "message", item->message);
+    vyre_json_add_string(json, "fix", item->fix ? item->fix : "");
+    vyre_json_add_string(json, "file", item->file ? item->file : name);
+    vyre_json_add_u64(json, "line", item->line);
+    vyre_json_add_u64(json, "column", item->column);
+    vyre_json_add_u64(json, "length", item->length);
     const vyre_diagnostic_call *call = item->calls;
     if (call && *call->function) {
-        vyre_json_key(json, "function");
-        vyre_json_string(json, call->function);
-        vyre_json_key(json, "call_line");
-        vyre_json_u64(json, call->line);
-        vyre_json_key(json, "call_column");
-        vyre_json_u64(json, call->column);
+        vyre_json_add_string(json, "function", call->function);
+        vyre_json_add_u64(json, "call_line", call->line);
+        vyre_json_add_u64(json, "call_column", call->column);
     }
     if (item->file) {
         put_json_calls(json, name, call);
     }
     if (item->inst != VYRE_NONE) {
-        vyre_json_key(json, "instruction");
-        vyre_json_u64(json, item->inst);
+        vyre_json_add_u64(json, "instruction", item->inst);
     }
     vyre_json_object_end(json);
 }

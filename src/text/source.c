@@ -5,6 +5,7 @@
 #include <vyre/program.h>
 
 #include "base/utf8.h"
+#include "base/visible.h"
 #include "ir/diagnostic.h"
 
 const char *vyre_source_excerpt(const vyre_source *source, uint32_t line, vyre_source_line *out) {
@@ -67,6 +68,37 @@ static const char *lone_return(const char *at, const char *end) {
     return NULL;
 }
 
+/* An embedding, override or isolate of Unicode at or behind `at`: U+202A to U+202E, U+2066 to
+ * U+2069. */
+static const char *find_direction(const char *at, const char *end) {
+    for (; (at = memchr(at, '\xe2', (size_t)(end - at))); at += 3) {
+        uint32_t c = vyre_utf8_read(at);
+        if (c >= 0x202a && vyre_is_bidi(c)) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* People see the text around such a character in another order than the parser does. One warning
+ * stands for all of them. */
+static void warn_of_direction(vyre_source *source) {
+    const char *first = find_direction(source->text, source->end);
+    size_t count = 0;
+    for (const char *at = first; at; at = find_direction(at + 3, source->end)) {
+        count++;
+    }
+    if (first) {
+        vyre_spot spot = spot_of(source, first);
+        spot.length = 3;
+        vyre_source_report(source, spot, 806,
+                           "remove it, unless you know what the text looks like without it",
+                           "U+%04X changes the direction of the text behind it; the file has %zu "
+                           "character%s of that kind",
+                           (unsigned)vyre_utf8_read(first), count, count == 1 ? "" : "s");
+    }
+}
+
 bool vyre_source_check(vyre_source *source) {
     size_t size = (size_t)(source->end - source->text);
     if (size > VYRE_LIMIT_TEXT_BYTES) {
@@ -89,5 +121,6 @@ bool vyre_source_check(vyre_source *source) {
                            "byte 0x0d is a carriage return without a line feed");
         return false;
     }
+    warn_of_direction(source);
     return true;
 }

@@ -122,6 +122,4 @@ static inline vyre_spot vyre_node_spot(const vyre_node *node) {
     return (vyre_spot){node->line, node->column, node->length};
 }
 
-void vyre_syntax_free(vyre_syntax *syntax);
-
 #endif

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "base/utf8.h"
+#include "base/visible.h"
 
 enum { STRING_MAX = 200 };
 
@@ -31,16 +32,17 @@ void vyre_trace_put_string(vyre_trace_line *line, const char *string) {
     size_t size = strnlen(string, STRING_MAX);
     vyre_trace_put(line, "\"");
     for (size_t i = 0; i < size;) {
-        size_t bytes = vyre_utf8_size(string + i, size - i);
+        bool shown;
+        size_t bytes = vyre_visible_next(string + i, size - i, &shown);
         unsigned char c = (unsigned char)string[i];
-        if (!bytes) {
-            vyre_trace_put(line, "\\ufffd");
-        } else if (c == '"' || c == '\\' || c < 0x20) {
-            vyre_trace_put(line, "\\u%04x", c);
+        if (bytes == 1 && c >= 0x80) {
+            vyre_trace_put(line, "\\ufffd"); /* no character of UTF-8 */
+        } else if (c == '"' || c == '\\' || !shown) {
+            vyre_trace_put(line, "\\u%04x", (unsigned)vyre_utf8_read(string + i));
         } else {
             vyre_trace_put(line, "%.*s", (int)bytes, string + i);
         }
-        i += bytes ? bytes : 1;
+        i += bytes;
     }
     vyre_trace_put(line, "\"");
 }

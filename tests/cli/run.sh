@@ -83,7 +83,7 @@ run() {
     local status=0
     env -i PATH="$work/bin:$PATH" HOME="$PWD" TREE="$tree" PLUGINS="$plugins" LC_ALL=C TERM=xterm SHELL=/bin/bash \
         FAKE_CUDA="$fake_cuda" VYRE_LLVM=none VYRE_CUDA=none ASAN_OPTIONS="${ASAN_OPTIONS:-}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}" \
-        timeout 120 bash -c "$1" </dev/null >"$work/out" 2>"$work/err" || status=$?
+        timeout 1200 bash -c "$1" </dev/null >"$work/out" 2>"$work/err" || status=$?
     { show out "$work/out" && show err "$work/err"; } | sed -e 's/\x1b/\\e/g' -e 's/ $//'
     if [ "$status" != 0 ]; then
         echo "exit $status"

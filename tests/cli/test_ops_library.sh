@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The library of operations from the command line: the witnesses and laws of every manifest hold on the oracle,
-# and every operation runs through `vyre run` with the values of its witnesses and gives what they expect.
+# and every operation runs through `vyre run` with the values of its witnesses and gives what they expect. With a
+# sanitizer one operation in eight does.
 set -euo pipefail
 : "${VYRE:?names the command to test}"
 export VYRE_DIALECT_PATH=none
@@ -20,9 +21,10 @@ def number(text):
 
 vyre = os.environ["VYRE"]
 failed = ran = 0
-for operation in json.load(sys.stdin):
+one_in = 8 if "VYRE_TEST_SANITIZED" in os.environ else 1
+for number_of, operation in enumerate(json.load(sys.stdin)):
     assert operation["doc"] and operation["signature"] and operation["targets"], operation["id"]
-    if operation["category"] != "composite":
+    if operation["category"] != "composite" or number_of % one_in:
         continue
     witness = operation["witnesses"][0]
     names = [word.split("=")[0] for word in witness["expected"]]

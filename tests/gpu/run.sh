@@ -59,6 +59,12 @@ operations() {
     return $status
 }
 
+# What the backend claims, held against the code that it emits for this device.
+honesty() {
+    LD_LIBRARY_PATH=$carry/tests "$carry/tests/test_contract_honesty" 2>&1 | tee "$logs/honesty.all"
+    [ "${PIPESTATUS[0]}" = 0 ] && grep -q '^cuda is honest' "$logs/honesty.all"
+}
+
 sanitized() {
     compute-sanitizer --tool memcheck --error-exitcode 9 "$carry/vyre" conform -b "$device" --suite small,random --programs 40 --seed 1 --runs 1
 }
@@ -68,13 +74,14 @@ preferred() {
 }
 
 # timeout(1) starts programs, so parts that are functions run in a bash of their own.
-export -f conform workload_bytes operations sanitized preferred
+export -f conform workload_bytes operations honesty sanitized preferred
 export carry programs processes device logs
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>&1 | head -4
 "$carry/vyre" backends "$device" | head -20
 part preferred 60 bash -c preferred
 part artifact 60 "$carry/gpu_drills" artifact
+part honesty 120 bash -c honesty
 part conform_some 300 "$carry/vyre" conform -b "$device" --programs 200 --seed 900001 --runs 1
 part workload_bytes 200 bash -c workload_bytes
 part operations 200 bash -c operations

@@ -1,5 +1,6 @@
 /* A backend for tests: it can be told what it is, how it fails and when, and it remembers how it
- * was called. What it runs it really computes, with the reference backend.
+ * was called. What it runs it really computes, with the reference backend. It refuses grid
+ * barriers unless it claims to have them.
  *
  *     mock *m = mock_create(&(mock_spec){.slots = MOCK_RESIDENT | MOCK_COMPILE});
  *     vyre_status status = mock_open(m, &device);

@@ -45,18 +45,27 @@ static vyre_status check_single_phase(mock *self, const vyre_program *program) {
             return refuse(self, "scratch");
         }
     }
-    for (uint32_t i = 0; i < ir->inst_count; i++) {
-        if (ir->insts[i].op == VYRE_OP_GRID_BARRIER) {
-            return refuse(self, "a grid barrier");
+    return NULL;
+}
+
+/* A backend is given only what it claims to have. */
+static vyre_status check_claims(mock *self, const vyre_program *program) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    bool claims = self->spec.slots & MOCK_BIT(features);
+    bool has_barriers = claims && (self->spec.features & VYRE_FEATURE_GRID_SYNC);
+    vyre_status status = self->spec.single_phase ? check_single_phase(self, program) : NULL;
+    for (uint32_t i = 0; i < ir->inst_count && !status; i++) {
+        if (ir->insts[i].op == VYRE_OP_GRID_BARRIER && (self->spec.single_phase || !has_barriers)) {
+            status = refuse(self, "a grid barrier");
         }
     }
-    return NULL;
+    return status;
 }
 
 vyre_status mock_compute(mock *self, const vyre_program *program, const vyre_input *inputs,
                          size_t count, const vyre_dispatch_config *config, vyre_output *outputs) {
     vyre_outputs own = {0};
-    vyre_status status = self->spec.single_phase ? check_single_phase(self, program) : NULL;
+    vyre_status status = check_claims(self, program);
     if (!status) {
         status = vyre_reference_run(program, inputs, count, config, NULL, &own);
     }
@@ -408,8 +417,7 @@ static vyre_status compile(mock *self, const vyre_compile *request, bool shared,
     const uint8_t *bytes = request->artifact;
     size_t size = request->artifact_size;
     uint8_t *own = NULL;
-    vyre_status status =
-        self->spec.single_phase ? check_single_phase(self, request->program) : NULL;
+    vyre_status status = check_claims(self, request->program);
     if (!status && !bytes) {
         status = self->host->program_wire(request->program, &own, &size);
         bytes = own;

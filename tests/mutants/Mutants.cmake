@@ -35,10 +35,55 @@ target_link_libraries(vyre_mutants PRIVATE vyre_internal)
 set_target_properties(vyre_mutants PROPERTIES OUTPUT_NAME vyre RUNTIME_OUTPUT_DIRECTORY ${folder})
 # One after the other: each runs two of its mutants at a time.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(run bash ${CMAKE_CURRENT_SOURCE_DIR}/mutants/run.sh $<TARGET_FILE:vyre_mutants>)
   foreach(backend IN LISTS backends)
-    vyre_test(mutants_${backend} LABELS mutants TIMEOUT 600
-              COMMAND env VYRE_CUDA=$<TARGET_FILE:ptx_cuda> bash ${CMAKE_CURRENT_SOURCE_DIR}/mutants/run.sh
-              $<TARGET_FILE:vyre_mutants> ${backend})
+    vyre_test(mutants_${backend} LABELS mutants
+              COMMAND env VYRE_CUDA=$<TARGET_FILE:ptx_cuda> ${run} ${backend})
     set_tests_properties(mutants_${backend} PROPERTIES RUN_SERIAL TRUE)
   endforeach()
+  foreach(level ${levels}) # those that vectors and masks matter to
+    vyre_test(mutants_cpu_${level} LABELS mutants
+              COMMAND env VYRE_CPU_FEATURES=${level} MUTANTS_PROGRAMS=60 ${run} cpu without-mask lanes)
+    set_tests_properties(mutants_cpu_${level} PROPERTIES RUN_SERIAL TRUE)
+  endforeach()
+endif()
+
+# The same for the driver contract: each unit test that contract.toml names, linked a second time with
+# mistakes planted in the sources that it is about. contract.sh runs them.
+set(folder ${PROJECT_BINARY_DIR}/contract)
+set(list ${CMAKE_CURRENT_SOURCE_DIR}/mutants/contract.toml)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
+file(STRINGS ${list} rows REGEX "^file = ")
+string(REGEX REPLACE "file = '([^']*)'" "\\1" files "${rows}")
+list(REMOVE_DUPLICATES files)
+set(originals "")
+set(planted "")
+foreach(file IN LISTS files)
+  get_filename_component(place ${folder}/${file} DIRECTORY)
+  file(MAKE_DIRECTORY ${place})
+  list(APPEND originals ${PROJECT_SOURCE_DIR}/${file})
+  list(APPEND planted ${folder}/${file})
+endforeach()
+add_custom_command(OUTPUT ${planted} ${folder}/mutants.c
+  COMMAND plant ${folder} ${list} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+  DEPENDS plant ${list} ${originals} VERBATIM)
+add_library(contract_mutants OBJECT EXCLUDE_FROM_ALL ${planted} ${folder}/mutants.c)
+target_compile_options(contract_mutants PRIVATE -w)
+target_link_libraries(contract_mutants PRIVATE vyre_internal)
+file(STRINGS ${list} rows REGEX "^test = ")
+string(REGEX REPLACE "test = '([^']*)'" "\\1" names "${rows}")
+list(REMOVE_DUPLICATES names)
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  foreach(name IN LISTS names)
+    add_executable(contract_${name} $<TARGET_OBJECTS:${name}> $<TARGET_OBJECTS:contract_mutants>)
+    target_link_libraries(contract_${name} PRIVATE mock vyre_internal ${CMOCKA_LIBRARY} m)
+    if(TARGET ${name}_support)
+      target_link_libraries(contract_${name} PRIVATE ${name}_support)
+    endif()
+    set_target_properties(contract_${name} PROPERTIES OUTPUT_NAME ${name} LINKER_LANGUAGE C
+                          RUNTIME_OUTPUT_DIRECTORY ${folder})
+  endforeach()
+  vyre_test(mutants_contract LABELS mutants TIMEOUT 600
+            COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/mutants/contract.sh ${folder})
+  set_tests_properties(mutants_contract PROPERTIES RUN_SERIAL TRUE)
 endif()

@@ -101,13 +101,24 @@ static int by_place(const void *left, const void *right) {
     return order ? order : (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-static void put_choice(vyre_strbuf *to, size_t number, const mutant *m) {
-    size_t size = strlen(m->before);
-    char last = size ? m->before[size - 1] : 0;
+/* Mutants of the same text: those from `first` on, of which there are `count`. */
+static void put_choice(vyre_strbuf *to, size_t first, size_t count) {
+    const char *before = mutants.items[first].before;
+    size_t size = strlen(before);
+    char last = size ? before[size - 1] : 0;
     bool is_statement = last == ';' || last == '}';
-    vyre_strbuf_printf(
-        to, is_statement ? "if (mutant == %zu) {%s} else {%s}" : "(mutant == %zu ? (%s) : (%s))",
-        number, m->after, m->before);
+    vyre_strbuf_puts(to, is_statement ? "" : "(");
+    for (size_t i = first; i < first + count; i++) {
+        vyre_strbuf_printf(
+            to, is_statement ? "if (mutant == %zu) {%s} else " : "mutant == %zu ? (%s) : ", i + 1,
+            mutants.items[i].after);
+    }
+    vyre_strbuf_printf(to, is_statement ? "{%s}" : "(%s))", before);
+}
+
+static bool same_text(const mutant *left, const mutant *right) {
+    return !strcmp(left->file, right->file) && left->offset == right->offset &&
+           !strcmp(left->before, right->before);
 }
 
 static void write_file(const char *folder, const char *file, const vyre_strbuf *text) {
@@ -129,9 +140,14 @@ static size_t plant(const char *folder, size_t first) {
             fail(m, "its text overlaps with that of another one");
             continue;
         }
+        size_t count = 1;
+        while (i + count < mutants.count && same_text(m, &mutants.items[i + count])) {
+            count++;
+        }
         vyre_strbuf_add(&to, from.data + at, m->offset - at);
-        put_choice(&to, i + 1, m);
+        put_choice(&to, i, count);
         at = m->offset + strlen(m->before);
+        i += count - 1;
     }
     vyre_strbuf_add(&to, from.data + at, from.size - at);
     write_file(folder, file, &to);

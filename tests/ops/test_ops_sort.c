@@ -1,6 +1,7 @@
 /* Sorting of the standard library against qsort. */
 #define _XOPEN_SOURCE 700 /* P_tmpdir, mkdtemp */
 #include "tests/ops/ops_check.h"
+#include "tests/unit/settings.h"
 
 enum { MOST = 33333 };
 
@@ -23,8 +24,9 @@ static int from_largest(const void *left, const void *right) {
                             : (a->place > b->place) - (a->place < b->place);
 }
 
-/* Keys of a kind: any, few different ones, all the same, the largest too, in order and against. */
-enum { KINDS = 6 };
+/* Keys of a kind: any, few different ones, all the same, the largest too, in order and against. The
+ * largest size has the first two of them. */
+enum { KINDS = 6, LARGE_KINDS = 2 };
 static void draw_keys(int kind, size_t n, uint32_t *out_keys, pair *out_pairs) {
     uint64_t state = 40 + (uint64_t)kind;
     for (size_t i = 0; i < n; i++) {
@@ -44,7 +46,7 @@ static void keys_and_pairs(void **state) {
     (void)state;
     for (size_t s = 0; s < SIZES; s++) {
         size_t n = sizes[s];
-        for (int kind = 0; kind < KINDS; kind++) {
+        for (int kind = 0; kind < (n == MOST ? LARGE_KINDS : KINDS); kind++) {
             draw_keys(kind, n, keys, pairs);
             qsort(pairs, n, sizeof *pairs, by_key);
             for (size_t i = 0; i < n; i++) {
@@ -61,14 +63,16 @@ static void keys_and_pairs(void **state) {
 
 static void the_largest(void **state) {
     (void)state;
-    const uint32_t wishes[] = {0, 1, 2, 10, 5121, UINT32_MAX};
+    enum { WISHES = 6 };
+    const uint32_t wishes[WISHES] = {0, 1, 2, 10, 5121, UINT32_MAX};
     for (size_t s = 0; s < SIZES; s++) {
         size_t n = sizes[s];
-        for (int kind = 0; kind < KINDS; kind++) {
+        for (int kind = 0; kind < (n == MOST ? LARGE_KINDS : KINDS); kind++) {
             draw_keys(kind, n, keys, pairs);
             qsort(pairs, n, sizeof *pairs, from_largest);
-            for (size_t w = 0; w < sizeof wishes / sizeof *wishes; w++) {
-                uint32_t k = wishes[w];
+            /* Two of the six a time: each kind meets all of them, and so does each smaller size. */
+            for (size_t w = 0; w < 2; w++) {
+                uint32_t k = wishes[(s + (size_t)kind + 3 * w) % WISHES];
                 size_t count = k < n ? k : n;
                 for (size_t i = 0; i < count; i++) {
                     sorted[i] = pairs[i].key;
@@ -84,33 +88,33 @@ static void the_largest(void **state) {
 
 static void sorts_many(void **state) {
     (void)state;
-    enum { LARGE = 1000003 };
-    uint32_t *all = malloc(LARGE * sizeof *all), *in_order = malloc(LARGE * sizeof *in_order);
-    uint32_t *places = malloc(LARGE * sizeof *places), *from = malloc(LARGE * sizeof *from);
-    pair *both = malloc(LARGE * sizeof *both);
-    draw_keys(0, LARGE, all, both);
-    for (size_t i = 0; i < LARGE; i++) {
+    const size_t large = test_work(250007, 100003);
+    uint32_t *all = malloc(large * sizeof *all), *in_order = malloc(large * sizeof *in_order);
+    uint32_t *places = malloc(large * sizeof *places), *from = malloc(large * sizeof *from);
+    pair *both = malloc(large * sizeof *both);
+    draw_keys(0, large, all, both);
+    for (size_t i = 0; i < large; i++) {
         all[i] >>= i % 4 * 5;
         both[i].key = all[i];
         from[i] = (uint32_t)i;
     }
-    qsort(both, LARGE, sizeof *both, by_key);
-    for (size_t i = 0; i < LARGE; i++) {
+    qsort(both, large, sizeof *both, by_key);
+    for (size_t i = 0; i < large; i++) {
         in_order[i] = both[i].key;
         places[i] = both[i].place;
     }
-    ops_expect_large("sort.keys_u32", OPS(OPS_NAMED("keys", all, LARGE)),
-                     OPS(OPS_NAMED("sorted", in_order, LARGE)));
+    ops_expect_large("sort.keys_u32", OPS(OPS_NAMED("keys", all, large)),
+                     OPS(OPS_NAMED("sorted", in_order, large)));
     ops_expect_large("sort.pairs_u32",
-                     OPS(OPS_NAMED("keys", all, LARGE), OPS_NAMED("values", from, LARGE)),
-                     OPS(OPS_NAMED("sorted", in_order, LARGE), OPS_NAMED("moved", places, LARGE)));
-    qsort(both, LARGE, sizeof *both, from_largest);
+                     OPS(OPS_NAMED("keys", all, large), OPS_NAMED("values", from, large)),
+                     OPS(OPS_NAMED("sorted", in_order, large), OPS_NAMED("moved", places, large)));
+    qsort(both, large, sizeof *both, from_largest);
     const uint32_t k = 70000;
     for (size_t i = 0; i < k; i++) {
         in_order[i] = both[i].key;
         places[i] = both[i].place;
     }
-    ops_expect_large("sort.top_k_u32", OPS(OPS_SCALAR("k", k), OPS_NAMED("x", all, LARGE)),
+    ops_expect_large("sort.top_k_u32", OPS(OPS_SCALAR("k", k), OPS_NAMED("x", all, large)),
                      OPS(OPS_NAMED("largest", in_order, k), OPS_NAMED("indices", places, k)));
     free(all);
     free(in_order);

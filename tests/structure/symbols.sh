@@ -48,7 +48,12 @@ while read -r object name; do
                 fail "$object calls $name" "return a status; only out of LLVM there is no other way"
             fi
             ;;
-        abort | exit | _exit | _Exit | quick_exit | __assert_fail | raise)
+        _exit)
+            if [ "$object" != probe.c.o ]; then
+                fail "$object calls $name" "return a status; only the child of a probe ends itself"
+            fi
+            ;;
+        abort | exit | _Exit | quick_exit | __assert_fail | raise)
             fail "$object calls $name" "the library does not end the process; return a status"
             ;;
     esac

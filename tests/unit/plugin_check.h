@@ -141,6 +141,7 @@ static inline int plugin_setup(void **state) {
     unsetenv("VYRE_BACKEND_PATH");
     unsetenv("XDG_CONFIG_HOME");
     set_folder("HOME", "home");
+    assert_int_equal(mkdir(below("home"), 0700), 0); /* nothing else makes it */
     return 0;
 }
 

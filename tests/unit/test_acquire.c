@@ -252,6 +252,26 @@ static void registration_S38_has_id_factory_and_operations(void **state) {
     "y[gid] = x[gid]; grid_barrier; var sum = 0u; "                                                \
     "for i in 0..len(x) { sum = sum + y[i]; } grid_barrier; y[gid] = sum; }"
 
+/* Each built-in backend says what it has without being created, and has it then. */
+static void registration_S38_of_each_built_in_backend_has_operations(void **state) {
+    (void)state;
+    size_t count;
+    const vyre_registration *const *list = vyre_registry_backends(vyre_registry_default(), &count);
+    assert_true(count >= 3);
+    for (size_t i = 0; i < count; i++) {
+        assert_non_null(list[i]->supported_ops);
+        assert_non_null(list[i]->supported_ops());
+        assert_ptr_equal(list[i]->supported_ops(), list[i]->supported_ops());
+    }
+    vyre_device *device;
+    expect_ok(vyre_acquire("reference", &device));
+    const vyre_registration *found;
+    expect_ok(vyre_registry_find(vyre_registry_default(), "reference", &found));
+    assert_memory_equal(vyre_device_supported_ops(device), found->supported_ops(),
+                        sizeof(vyre_op_set));
+    vyre_device_release(device);
+}
+
 static void registration_S40_acquiring_gives_the_same_wrapped_kind(void **state) {
     (void)state;
     mock *m = mock_create(
@@ -348,6 +368,7 @@ int main(void) {
         cmocka_unit_test(acquire_survives_every_allocation_that_fails),
         cmocka_unit_test(ops_S35_the_core_set_is_one_object),
         cmocka_unit_test(registration_S38_has_id_factory_and_operations),
+        cmocka_unit_test(registration_S38_of_each_built_in_backend_has_operations),
         cmocka_unit_test(registration_S40_acquiring_gives_the_same_wrapped_kind),
         cmocka_unit_test(registration_S41_the_raw_factory_gives_the_backend_itself),
     };

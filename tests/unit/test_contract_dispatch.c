@@ -25,7 +25,9 @@ enum { PROGRAMS = sizeof programs / sizeof *programs, MOST_INPUTS = 3 };
 static size_t make_inputs(size_t which, uint32_t values[MOST_INPUTS][CONTRACT_LENGTH],
                           vyre_input inputs[MOST_INPUTS]) {
     for (size_t i = 0; i < MOST_INPUTS; i++) {
-        contract_numbers(values[i], CONTRACT_LENGTH);
+        for (uint32_t k = 0; k < CONTRACT_LENGTH; k++) { /* no input could stand for another */
+            values[i][k] = (uint32_t)(i + 1) * 100 + k;
+        }
         inputs[i] = (vyre_input){values[i], sizeof values[i]};
     }
     if (which == 1) {
@@ -447,6 +449,76 @@ static void dispatch_S57_into_replaces_what_was_there(void **state) {
     end(&run);
 }
 
+/* What a backend may do to the list that it is given. */
+static enum { LARGER, SMALLER, ELSEWHERE } damage;
+
+static vyre_status damaging_dispatch(const vyre_backend *backend, const vyre_call *call,
+                                     vyre_output *outputs) {
+    static uint8_t elsewhere[256];
+    (void)backend, (void)call;
+    outputs[0].size = damage == LARGER ? SIZE_MAX / 2 : damage == SMALLER ? 1 : outputs[0].size;
+    outputs[0].data = damage == ELSEWHERE ? elsewhere : outputs[0].data;
+    return VYRE_OK;
+}
+
+/* Sizes and places of outputs are the host's: nothing is read or freed by what a backend says. */
+static void outputs_that_a_backend_changes_are_refused(void **state) {
+    (void)state;
+    vyre_program *program = contract_program(TWICE);
+    uint32_t x[CONTRACT_LENGTH] = {0};
+    const vyre_input input = {x, sizeof x};
+    static const char said[] = "changed the place or the size of output 0";
+    for (int kind = LARGER; kind <= ELSEWHERE; kind++) {
+        damage = kind;
+        mock *m = mock_create(&(mock_spec){0});
+        mock_table(m)->dispatch = damaging_dispatch;
+        vyre_device *device = contract_device(m);
+        vyre_outputs outputs, into = {0};
+        vyre_timing timing;
+        vyre_pending *pending;
+        expect_fail(vyre_device_dispatch(device, program, &input, 1, NULL, &outputs),
+                    VYRE_STATUS_BACKEND, said);
+        expect_fail(vyre_device_dispatch_timed(device, program, &input, 1, NULL, &outputs, &timing),
+                    VYRE_STATUS_BACKEND, said);
+        uint8_t own[sizeof x] = {0};
+        vyre_output item = {own, sizeof own};
+        into = (vyre_outputs){&item, 1};
+        expect_fail(vyre_device_dispatch_into(device, program, &input, 1, NULL, &into),
+                    VYRE_STATUS_BACKEND, said);
+        assert_ptr_equal(item.data, own);
+        assert_int_equal(item.size, sizeof own);
+        expect_ok(vyre_device_dispatch_async(device, program, &input, 1, NULL, &pending));
+        expect_fail(vyre_pending_await(pending, &outputs), VYRE_STATUS_BACKEND, said);
+        vyre_pending_free(pending);
+        vyre_device_release(device);
+        mock_free(m);
+    }
+    vyre_program_release(program);
+}
+
+static vyre_status silent_dispatch(const vyre_backend *backend, const vyre_call *call,
+                                   vyre_output *outputs) {
+    (void)call, (void)outputs;
+    backend->host->log(0, NULL);
+    return backend->host->status_make(VYRE_FAIL_BACKEND, NULL, NULL);
+}
+
+static void failures_without_a_message_have_one(void **state) {
+    (void)state;
+    mock *m = mock_create(&(mock_spec){0});
+    mock_table(m)->dispatch = silent_dispatch;
+    vyre_device *device = contract_device(m);
+    vyre_program *program = contract_program(TWICE);
+    uint32_t x[CONTRACT_LENGTH] = {0};
+    const vyre_input input = {x, sizeof x};
+    vyre_outputs outputs;
+    expect_fail(vyre_device_dispatch(device, program, &input, 1, NULL, &outputs),
+                VYRE_STATUS_BACKEND, "gave no message");
+    vyre_program_release(program);
+    vyre_device_release(device);
+    mock_free(m);
+}
+
 static void async_S66_default_is_ready_and_gives_outputs_once(void **state) {
     (void)state;
     twice_run run = start(&(mock_spec){0});
@@ -680,6 +752,8 @@ int main(void) {
         cmocka_unit_test(dispatch_S57_into_replaces_what_was_there),
         cmocka_unit_test(dispatch_into_refuses_outputs_that_overlap),
         cmocka_unit_test(async_run_without_a_table_is_refused),
+        cmocka_unit_test(outputs_that_a_backend_changes_are_refused),
+        cmocka_unit_test(failures_without_a_message_have_one),
         cmocka_unit_test(async_S66_default_is_ready_and_gives_outputs_once),
         cmocka_unit_test(async_S66_owned_default_is_ready_and_saves_the_copy),
         cmocka_unit_test(async_S67_errors_of_starting_and_of_running),

@@ -125,6 +125,92 @@ static void pipeline_S61_none_for_this_program(void **state) {
     end(&run);
 }
 
+/* Two programs of the same hash are two programs: what a hit by the hash alone would run is not
+ * what was asked for. */
+static void pipeline_S62_R12_programs_of_one_hash_are_told_apart(void **state) {
+    (void)state;
+    twice_run run;
+    start(&run, &(mock_spec){.slots = MOCK_COMPILE});
+    vyre_program *other = contract_program(
+        "program thrice(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x { y[gid] = x[gid] * 3; "
+        "}");
+    vyre_pipeline *first = compile(run.device, run.program);
+    /* The first moves to where the other one is looked for. */
+    vyre_device *device = run.device;
+    vyre_pipeline **from = &device->buckets[first->hash % VYRE_PIPELINE_BUCKETS];
+    assert_ptr_equal(*from, first);
+    *from = first->next;
+    first->hash = vyre_program_digest(other).low;
+    vyre_pipeline **to = &device->buckets[first->hash % VYRE_PIPELINE_BUCKETS];
+    first->next = *to;
+    *to = first;
+    vyre_pipeline *second = compile(device, other);
+    assert_ptr_not_equal(second, first);
+    vyre_outputs outputs;
+    expect_ok(vyre_pipeline_dispatch(second, &run.input, 1, NULL, &outputs));
+    expect_numbers(outputs.items[0].data, CONTRACT_LENGTH, 3);
+    vyre_outputs_free(&outputs);
+    vyre_pipeline_release(second);
+    vyre_pipeline_release(first);
+    vyre_program_release(other);
+    end(&run);
+}
+
+/* One without a dispatch of its own runs through the backend, in each form. */
+static void pipeline_S62_without_dispatch_gives_the_bytes_too(void **state) {
+    (void)state;
+    twice_run run;
+    start(&run, &(mock_spec){.slots = MOCK_BIT(compile_native) | MOCK_BIT(pipeline_destroy)});
+    vyre_pipeline *pipeline = compile(run.device, run.program);
+    assert_true(vyre_pipeline_is_native(pipeline));
+    vyre_outputs outputs;
+    expect_ok(vyre_pipeline_dispatch(pipeline, &run.input, 1, NULL, &outputs));
+    expect_twice(&outputs);
+    vyre_output owned = {(uint8_t *)run.x, sizeof run.x};
+    expect_ok(vyre_pipeline_dispatch_owned(pipeline, &owned, 1, NULL, &outputs));
+    expect_twice(&outputs);
+    vyre_pipeline_release(pipeline);
+    end(&run);
+}
+
+#define TOTAL                                                                                      \
+    "program total(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x workgroup 4 { "              \
+    "y[gid] = x[gid]; grid_barrier; var sum = 0u; "                                                \
+    "for i in 0..len(x) { sum = sum + y[i]; } grid_barrier; y[gid] = sum; }"
+
+/* The mock refuses a grid barrier that it does not claim to have, so the host has to split. */
+static void grid_sync_S71_is_split_whatever_else_a_backend_has(void **state) {
+    (void)state;
+    static const uint32_t features[] = {0, VYRE_FEATURE_PHASES};
+    for (size_t i = 0; i < 2; i++) {
+        mock *m = mock_create(&(mock_spec){
+            .slots = MOCK_BIT(features) | MOCK_BIT(max_workgroup_size) |
+                     MOCK_BIT(max_workgroups_per_dimension),
+            .features = features[i],
+            .max_workgroup_size = {4, 1, 1},
+            .max_workgroups = {CONTRACT_LENGTH, 1, 1},
+        });
+        vyre_device *device = contract_device(m);
+        vyre_program *program = contract_program(TOTAL);
+        uint32_t x[CONTRACT_LENGTH], sum;
+        contract_numbers(x, CONTRACT_LENGTH);
+        const vyre_input input = {x, sizeof x};
+        vyre_outputs outputs;
+        expect_ok(vyre_device_dispatch(device, program, &input, 1, NULL, &outputs));
+        for (size_t k = 0; k < CONTRACT_LENGTH; k++) {
+            memcpy(&sum, outputs.items[0].data + k * sizeof sum, sizeof sum);
+            assert_int_equal(sum, CONTRACT_LENGTH * (CONTRACT_LENGTH + 1) / 2);
+        }
+        vyre_outputs_free(&outputs);
+        /* Several dispatches, or one of a program of several phases. */
+        assert_int_equal(mock_count(m, MOCK_dispatch), i ? 1 : 3);
+        assert_true(mock_last(m, MOCK_dispatch).grid_count == (i ? 3 : 1));
+        vyre_program_release(program);
+        vyre_device_release(device);
+        mock_free(m);
+    }
+}
+
 static void pipeline_S62_gives_the_bytes_of_dispatch(void **state) {
     (void)state;
     static const char *const texts[] = {
@@ -552,6 +638,9 @@ int main(void) {
         cmocka_unit_test(pipeline_S61_passthrough_dispatches_each_time),
         cmocka_unit_test(pipeline_S61_none_for_this_program),
         cmocka_unit_test(pipeline_S62_gives_the_bytes_of_dispatch),
+        cmocka_unit_test(pipeline_S62_without_dispatch_gives_the_bytes_too),
+        cmocka_unit_test(pipeline_S62_R12_programs_of_one_hash_are_told_apart),
+        cmocka_unit_test(grid_sync_S71_is_split_whatever_else_a_backend_has),
         cmocka_unit_test(pipeline_slots_follow_from_its_dispatch),
         cmocka_unit_test(pipeline_is_known_to_the_backends_slots),
         cmocka_unit_test(pipeline_without_dispatch_runs_through_the_backend),

@@ -1,4 +1,6 @@
 /* Resident buffers: handles, sizes, who may share them, and the order of work on them. */
+#include <pthread.h>
+
 #include "runtime/device.h"
 #include "tests/unit/contract_check.h"
 #include "tests/unit/failing_allocator.h"
@@ -219,6 +221,91 @@ static void resident_S60_in_use_is_not_freed(void **state) {
     expect_ok(vyre_resident_free(device, x));
     expect_ok(vyre_resident_free(device, y));
     assert_int_equal(mock_residents(m), 0);
+    vyre_pipeline_release(pipeline);
+    vyre_program_release(program);
+    vyre_device_release(device);
+    mock_free(m);
+}
+
+/* A backend in the middle of a call: it says so, and waits for the test. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_inside, may_go;
+} slow = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static vyre_status slow_upload(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                               const void *data, size_t size) {
+    (void)backend, (void)buffer, (void)offset, (void)data, (void)size;
+    pthread_mutex_lock(&slow.lock);
+    slow.is_inside = true;
+    pthread_cond_broadcast(&slow.changed);
+    while (!slow.may_go) {
+        pthread_cond_wait(&slow.changed, &slow.lock);
+    }
+    pthread_mutex_unlock(&slow.lock);
+    return VYRE_OK;
+}
+
+typedef struct uploading {
+    vyre_device *device;
+    vyre_resident x;
+} uploading;
+
+static void *upload_slowly(void *argument) {
+    const uploading *self = argument;
+    uint32_t numbers[CONTRACT_LENGTH] = {0};
+    return vyre_resident_upload(self->device, self->x, numbers, sizeof numbers);
+}
+
+/* In use is also a buffer that a call of another thread has, with nothing enqueued. */
+static void resident_S60_in_use_by_a_call_is_not_freed(void **state) {
+    (void)state;
+    mock *m = mock_create(&(mock_spec){.slots = MOCK_RESIDENT});
+    mock_table(m)->resident_upload = slow_upload;
+    vyre_device *device = contract_device(m);
+    uploading self = {.device = device};
+    expect_ok(vyre_resident_allocate(device, CONTRACT_LENGTH * sizeof(uint32_t), &self.x));
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, upload_slowly, &self), 0);
+    pthread_mutex_lock(&slow.lock);
+    while (!slow.is_inside) {
+        pthread_cond_wait(&slow.changed, &slow.lock);
+    }
+    pthread_mutex_unlock(&slow.lock);
+    vyre_status refused = vyre_resident_free(device, self.x);
+    pthread_mutex_lock(&slow.lock);
+    slow.may_go = true;
+    pthread_cond_broadcast(&slow.changed);
+    pthread_mutex_unlock(&slow.lock);
+    void *result;
+    pthread_join(thread, &result);
+    assert_null(result);
+    expect_fail(refused, VYRE_STATUS_INVALID_ARGUMENT, "in use");
+    expect_ok(vyre_resident_free(device, self.x));
+    vyre_device_release(device);
+    mock_free(m);
+}
+
+/* Waiting for work that nobody enqueued would never end. */
+static void resident_tickets_that_were_never_given(void **state) {
+    (void)state;
+    mock *m = mock_create(&(mock_spec){.slots = queued, .mode = MOCK_RUNS_AT_WAIT});
+    vyre_device *device = contract_device(m);
+    expect_fail(vyre_device_wait(device, 1), VYRE_STATUS_INVALID_ARGUMENT, "never gave");
+    assert_true(vyre_device_is_done(device, 1));
+    vyre_program *program = contract_program(TWICE);
+    vyre_pipeline *pipeline;
+    vyre_resident x = contract_resident(device, 1), y = contract_resident(device, 5);
+    const vyre_binding bindings[] = {vyre_bind(x), vyre_bind(y)};
+    vyre_ticket ticket;
+    expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
+    expect_ok(vyre_pipeline_enqueue(pipeline, bindings, 2, NULL, &ticket));
+    expect_fail(vyre_device_wait(device, ticket + 1), VYRE_STATUS_INVALID_ARGUMENT, "never gave");
+    expect_fail(vyre_device_wait(device, UINT64_MAX), VYRE_STATUS_INVALID_ARGUMENT, "never gave");
+    assert_false(vyre_device_is_done(device, ticket));
+    expect_ok(vyre_device_wait(device, ticket));
+    expect_resident(device, y, 2);
     vyre_pipeline_release(pipeline);
     vyre_program_release(program);
     vyre_device_release(device);
@@ -515,6 +602,8 @@ int main(void) {
         cmocka_unit_test(resident_S60_foreign_handles),
         cmocka_unit_test(resident_S60_freed_handles_and_their_successors),
         cmocka_unit_test(resident_S60_in_use_is_not_freed),
+        cmocka_unit_test(resident_S60_in_use_by_a_call_is_not_freed),
+        cmocka_unit_test(resident_tickets_that_were_never_given),
         cmocka_unit_test(resident_dispatch_leaves_outputs_on_the_device),
         cmocka_unit_test(resident_arguments_are_checked),
         cmocka_unit_test(resident_bound_twice_only_if_read_alone),

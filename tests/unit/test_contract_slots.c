@@ -364,6 +364,25 @@ static void slots_S69_features_are_the_backends(void **state) {
 }
 
 /* The default profile says of each capability what the slots say, and claims nothing else. */
+/* What a profile says of features goes by the slot `features`, whatever stands in the profile. */
+static void slots_S70_a_profile_claims_no_more_than_the_slots(void **state) {
+    (void)state;
+    const uint64_t claims = VYRE_PROFILE_SUPPORTS_SUBGROUP_OPS | VYRE_PROFILE_SUPPORTS_F16 |
+                            VYRE_PROFILE_SUPPORTS_BF16 | VYRE_PROFILE_SUPPORTS_TENSOR_CORES |
+                            VYRE_PROFILE_SUPPORTS_INDIRECT_DISPATCH;
+    mock *m = mock_create(&(mock_spec){
+        .slots = MOCK_BIT(device_profile) | MOCK_BIT(features),
+        .features = VYRE_FEATURE_F16,
+        .profile = {.flags = claims | VYRE_PROFILE_HAS_MUL_HIGH},
+    });
+    vyre_device *device = contract_device(m);
+    vyre_profile profile;
+    vyre_device_profile(device, &profile);
+    assert_int_equal(profile.flags, VYRE_PROFILE_SUPPORTS_F16 | VYRE_PROFILE_HAS_MUL_HIGH);
+    vyre_device_release(device);
+    mock_free(m);
+}
+
 static void slots_S70_the_default_profile_claims_no_more_than_the_slots(void **state) {
     (void)state;
     for (uint32_t bits = 0; bits <= all_features; bits++) {
@@ -458,6 +477,56 @@ static void limits_S74_subgroup_size(void **state) {
 }
 
 /* 0 is "not reported": a buffer is neither refused for it, nor does anybody see another number. */
+/* What is advised is a multiple of the subgroup where it is known, else the largest workgroup. */
+static void limits_S74_planned_workgroups(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t subgroup, most, expected;
+    } rows[] = {{0, 100, 100}, {32, 100, 96}, {32, 128, 128}, {32, 20, 20}, {1, 77, 77}};
+    vyre_program *program =
+        contract_program("program p(x: inout buffer<u32>) over x workgroup 1000 { x[gid] = lid; }");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        mock *m = mock_create(&(mock_spec){
+            .slots = MOCK_BIT(subgroup_size) | MOCK_BIT(max_workgroup_size),
+            .subgroup_size = rows[i].subgroup,
+            .max_workgroup_size = {rows[i].most, 1, 1},
+        });
+        vyre_device *device = contract_device(m);
+        vyre_profile profile;
+        char advice[64];
+        vyre_pipeline *pipeline;
+        vyre_device_profile(device, &profile);
+        assert_int_equal(vyre_profile_workgroup(&profile), rows[i].expected);
+        snprintf(advice, sizeof advice, "a workgroup of at most %u,", rows[i].expected);
+        expect_fail(vyre_device_compile(device, program, NULL, &pipeline), VYRE_STATUS_UNSUPPORTED,
+                    advice);
+        vyre_device_release(device);
+        mock_free(m);
+    }
+    vyre_program_release(program);
+}
+
+/* A limit that is not reported is not the lack of one. */
+static void limits_S75_not_reported_is_not_unlimited(void **state) {
+    (void)state;
+    mock *m = mock_create(&(mock_spec){0});
+    vyre_device *device = contract_device(m);
+    vyre_program *program =
+        contract_program("program p(n: u32, y: out buffer<u32>[n]) over 1 { y[gid] = 7; }");
+    uint32_t n = VYRE_UNREPORTED_STORAGE_BYTES / sizeof(uint32_t) + 1;
+    const vyre_input input = {&n, sizeof n};
+    vyre_outputs outputs;
+    expect_fail(vyre_device_dispatch(device, program, &input, 1, NULL, &outputs), VYRE_STATUS_LIMIT,
+                "does not report");
+    assert_int_equal(mock_count(m, MOCK_dispatch), 0);
+    n = 16;
+    expect_ok(vyre_device_dispatch(device, program, &input, 1, NULL, &outputs));
+    vyre_outputs_free(&outputs);
+    vyre_program_release(program);
+    vyre_device_release(device);
+    mock_free(m);
+}
+
 static void limits_S75_storage_buffers(void **state) {
     (void)state;
     mock *m = mock_create(&(mock_spec){0});
@@ -579,10 +648,13 @@ int main(void) {
         cmocka_unit_test(slots_S69_features_are_off),
         cmocka_unit_test(slots_S69_features_are_the_backends),
         cmocka_unit_test(slots_S70_the_default_profile_claims_no_more_than_the_slots),
+        cmocka_unit_test(slots_S70_a_profile_claims_no_more_than_the_slots),
         cmocka_unit_test(limits_S72_workgroups),
         cmocka_unit_test(limits_S73_invocations_are_the_product),
         cmocka_unit_test(limits_S74_subgroup_size),
+        cmocka_unit_test(limits_S74_planned_workgroups),
         cmocka_unit_test(limits_S75_storage_buffers),
+        cmocka_unit_test(limits_S75_not_reported_is_not_unlimited),
         cmocka_unit_test(profile_S76_default),
         cmocka_unit_test(profile_S76_without_any_slot),
         cmocka_unit_test(profile_is_the_backends_where_it_has_one),

@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "runtime/device.h"
 #include "tests/unit/failing_allocator.h"
+#include "tests/unit/settings.h"
 
 /* Several phases: a repeat with its counter, a scratch array, a domain from memory, a repeat that
  * ends by an element. */
@@ -457,14 +458,14 @@ typedef struct member {
     pthread_t thread;
     vyre_device *device;
     uint32_t number, turns;
-    uint64_t deadline_ns;
+    uint64_t end;
     bool failed;
 } member;
 
 static void *work(void *argument) {
     member *m = argument;
     vyre_program *program = contract_program(m->number % 2 ? ADD : STEPS);
-    while (vyre_now_ns() < m->deadline_ns && !m->failed) {
+    while (m->turns < m->end && !m->failed) {
         enum { LENGTH = 3000 };
         static uint32_t x[LENGTH], y[LENGTH];
         uint32_t k = 100;
@@ -490,18 +491,17 @@ static void *work(void *argument) {
 
 static void threads_share_a_device(void **state) {
     (void)state;
-    const char *seconds = getenv("VYRE_TEST_SECONDS");
     vyre_device *device = open_cpu();
     member members[6];
-    uint64_t deadline = vyre_now_ns() + (uint64_t)(seconds ? atoi(seconds) : 1) * 1000000000u / 2;
+    uint64_t turns = test_work(300, 100);
     for (uint32_t i = 0; i < 6; i++) {
-        members[i] = (member){.device = device, .number = i, .turns = i, .deadline_ns = deadline};
+        members[i] = (member){.device = device, .number = i, .turns = i, .end = i + turns};
         assert_int_equal(pthread_create(&members[i].thread, NULL, work, &members[i]), 0);
     }
     for (uint32_t i = 0; i < 6; i++) {
         pthread_join(members[i].thread, NULL);
         assert_false(members[i].failed);
-        assert_true(members[i].turns > i);
+        assert_int_equal(members[i].turns, i + turns);
     }
     vyre_device_release(device);
 }

@@ -9,14 +9,9 @@
 #include "tests/unit/index_programs.h"
 #include "tests/unit/settings.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { PROGRAMS = 10 };
-#else
-enum { PROGRAMS = 40 };
-#endif
-
 static vyre_device *oracle, *cpu;
 static const char *const widths[] = {"4", "8", "16", "1x2"};
+enum { WIDTHS = sizeof widths / sizeof *widths };
 
 static int open_devices(void **state) {
     (void)state;
@@ -36,28 +31,33 @@ static int close_devices(void **state) {
 /* Buffers end at a page, or begin there, in turn. */
 static uint32_t turns;
 
-static void run_text(const char *text, const vyre_input *inputs, size_t count,
-                     const vyre_dispatch_config *config) {
+/* Another width is other code; with one the code is kept. */
+static void take_width(size_t k) {
+    setenv("VYRE_CPU_LANES", widths[k], 1);
+    vyre_device_cache_limit(cpu, 0);
+    vyre_device_cache_limit(cpu, 1 << 20);
+}
+
+static void run_text(const char *text, const vyre_input *inputs, size_t count, size_t first,
+                     size_t step) {
     vyre_program *program = contract_program(text);
-    for (int k = 0; k < 4; k++) {
-        setenv("VYRE_CPU_LANES", widths[k], 1);
-        guarded_run(oracle, cpu, program, inputs, count, config, turns++ % 2);
+    for (size_t k = first; k < WIDTHS; k += step) {
+        take_width(k);
+        guarded_run(oracle, cpu, program, inputs, count, NULL, turns++ % 2);
     }
-    unsetenv("VYRE_CPU_LANES");
     vyre_program_release(program);
 }
 
 static void programs_about_indices(void **state) {
     (void)state;
     static index_program p;
-    uint64_t first = number_from("VYRE_TEST_SEED", 1) * 1000;
-    for (uint64_t seed = first; seed < first + number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
-         seed++) {
+    uint64_t first = test_seed() * 1000;
+    for (uint64_t seed = first; seed < first + test_work(12, 4); seed++) {
         index_generate(&p, seed);
         if (getenv("VYRE_TEST_SHOW")) {
             print_message("%llu\n%s\n", (unsigned long long)seed, vyre_strbuf_string(&p.text));
         }
-        run_text(vyre_strbuf_string(&p.text), p.inputs, INDEX_INPUTS, NULL);
+        run_text(vyre_strbuf_string(&p.text), p.inputs, INDEX_INPUTS, 0, 1);
         vyre_strbuf_free(&p.text);
     }
 }
@@ -79,10 +79,27 @@ static void domains_of_the_config(void **state) {
                                "y[gid] = x[gid] + y[gid] + x[len(x) - 1 - gid]; }";
     const vyre_input inputs[] = {{numbers, 400}, {numbers + 100, 400}};
     static const uint32_t grids[] = {1, 99, 100, 101, 128, 5000};
-    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
-        const vyre_dispatch_config config = {.grid = {grids[i], 0, 0}};
-        run_text(text, inputs, 2, &config);
+    vyre_program *program = contract_program(text);
+    for (size_t k = 0; k < WIDTHS; k++) {
+        take_width(k);
+        for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
+            const vyre_dispatch_config config = {.grid = {grids[i], 0, 0}};
+            guarded_run(oracle, cpu, program, inputs, 2, &config, turns++ % 2);
+        }
     }
+    vyre_program_release(program);
+}
+
+static void run_loops(const vyre_program *program, uint32_t turn) {
+    static const uint32_t hostile[] = {0, 1, 2, 4294967295, 4294967290, 2147483648, 3, 17};
+    uint64_t random = turn;
+    uint32_t k = (uint32_t)vyre_random_below(&random, 40);
+    uint32_t first = turn % 3 ? (uint32_t)vyre_random_below(&random, 8) : hostile[turn % 8];
+    uint32_t step = turn % 5 ? 1 + (uint32_t)vyre_random_below(&random, 3) : hostile[turn % 7];
+    size_t a = (size_t)vyre_random_below(&random, 600) * 4;
+    size_t b = (size_t)vyre_random_below(&random, 80) * 4;
+    const vyre_input inputs[] = {{&k, 4}, {&first, 4}, {&step, 4}, {numbers, a}, {numbers, b}};
+    guarded_run(oracle, cpu, program, inputs, 5, NULL, turn % 2);
 }
 
 /* Rows of a matrix times a vector; some rows lie past the end, so both forms of the loop run. */
@@ -95,17 +112,14 @@ static void loops_are_tested_once(void **state) {
         "a[gid * 8 + i] + b[i] + b[k - i] + b[first * i + 3]; } for i in 0..k { sum += a[i * 16 "
         "+ gid] * b[i - first]; } for i in -2i..i32(k) { sum += a[i] + a[i32(gid) - i]; } y[gid] "
         "= sum; }";
-    for (uint32_t turn = 0; turn < 24; turn++) {
-        static const uint32_t hostile[] = {0, 1, 2, 4294967295, 4294967290, 2147483648, 3, 17};
-        uint64_t random = turn;
-        uint32_t k = (uint32_t)vyre_random_below(&random, 40);
-        uint32_t first = turn % 3 ? (uint32_t)vyre_random_below(&random, 8) : hostile[turn % 8];
-        uint32_t step = turn % 5 ? 1 + (uint32_t)vyre_random_below(&random, 3) : hostile[turn % 7];
-        size_t a = (size_t)vyre_random_below(&random, 600) * 4;
-        size_t b = (size_t)vyre_random_below(&random, 80) * 4;
-        const vyre_input inputs[] = {{&k, 4}, {&first, 4}, {&step, 4}, {numbers, a}, {numbers, b}};
-        run_text(text, inputs, 5, NULL);
+    vyre_program *program = contract_program(text);
+    for (size_t k = 0; k < WIDTHS; k++) {
+        take_width(k);
+        for (uint32_t turn = 0; turn < 24; turn++) {
+            run_loops(program, turn + (uint32_t)k);
+        }
     }
+    vyre_program_release(program);
 }
 
 /* All widths of elements, distances and numbers of neighbours. */
@@ -132,7 +146,7 @@ static void distances(void **state) {
         /* Long enough for some lanes, or for all. */
         size_t most = sizeof numbers / bytes, elements = turn % 3 ? stride * 40 + neighbours : 30;
         const vyre_input input = {numbers, (elements < most ? elements : most) * bytes};
-        run_text(text, &input, 1, NULL);
+        run_text(text, &input, 1, turn / 8 % 2, 2); /* each type meets every width */
     }
 }
 

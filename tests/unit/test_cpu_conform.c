@@ -1,5 +1,6 @@
-/* The cpu backend held against the oracle: random programs for each width of vectors and as
- * scalars, and the same between guard pages, where a step beside a buffer ends the process. */
+/* The cpu backend held against the oracle: random programs in every form of code, with the CPU's
+ * own features and with those of each level of x86-64 that it has, and the same between guard
+ * pages, where a step beside a buffer ends the process. */
 #define _GNU_SOURCE /* guarded.h */
 
 #include <setjmp.h>
@@ -12,18 +13,13 @@
 
 #include <cmocka.h>
 
+#include "backend/cpu/codegen/llvm.h"
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
 #include "conform/compare.h"
 #include "runtime/device.h"
 #include "tests/unit/guarded.h"
 #include "tests/unit/settings.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { PROGRAMS = 8 };
-#else
-enum { PROGRAMS = 60 };
-#endif
 
 static vyre_device *oracle, *cpu;
 
@@ -76,9 +72,15 @@ static void conform_from(const char *lanes, uint64_t first, uint64_t programs) {
     unsetenv("VYRE_CPU_LANES");
 }
 
-static void conform(const char *lanes) {
-    conform_from(lanes, number_from("VYRE_TEST_SEED", 1) * 1000 + (uint64_t)atoi(lanes),
-                 number_from("VYRE_TEST_PROGRAMS", PROGRAMS));
+/* Every value of VYRE_CPU_LANES. With auto a phase takes the form it likes, so forms meet in one
+ * program. */
+static const char *const forms[] = {"auto", "1", "1x2", "1x4", "1x8", "4", "8", "16", "32"};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+static void conform_in_every_form(uint64_t first, uint64_t programs) {
+    for (size_t i = 0; i < FORMS; i++) {
+        conform_from(forms[i], test_seed() * 1000 + first + i * programs, programs);
+    }
 }
 
 /* Programs that were wrong once. */
@@ -89,36 +91,44 @@ static void conform_what_was_wrong_before(void **state) {
     conform_from("4", 306492, 1); /* the sign of a NaN, taken by copysign */
 }
 
-static void conform_with_scalars(void **state) {
+static void conform_with_all_features(void **state) {
     (void)state;
-    conform("1");
+    conform_in_every_form(0, test_work(12, 3));
 }
 
-static void conform_with_scalars_side_by_side(void **state) {
-    (void)state;
-    conform("1x2");
-    conform("1x8");
+/* The same on a CPU that has no more than a level. One that lacks the level says so. */
+static void conform_at_level(const char *level) {
+    cpu_llvm_info info;
+    setenv("VYRE_CPU_FEATURES", level, 1);
+    vyre_status status = cpu_llvm_open(&info);
+    if (status) {
+        print_message("not run, because %s\n", vyre_status_text(status));
+        vyre_status_free(status);
+        unsetenv("VYRE_CPU_FEATURES");
+        skip();
+    }
+    conform_in_every_form(700, test_work(3, 1));
+    unsetenv("VYRE_CPU_FEATURES");
 }
 
-/* In what form a phase runs is then its own affair, so forms meet in one program. */
-static void conform_as_is_best(void **state) {
+static void conform_at_x86_64(void **state) {
     (void)state;
-    conform("auto");
+    conform_at_level("x86-64");
 }
 
-static void conform_with_4_lanes(void **state) {
+static void conform_at_x86_64_v2(void **state) {
     (void)state;
-    conform("4");
+    conform_at_level("x86-64-v2");
 }
 
-static void conform_with_8_lanes(void **state) {
+static void conform_at_x86_64_v3(void **state) {
     (void)state;
-    conform("8");
+    conform_at_level("x86-64-v3");
 }
 
-static void conform_with_16_lanes(void **state) {
+static void conform_at_x86_64_v4(void **state) {
     (void)state;
-    conform("16");
+    conform_at_level("x86-64-v4");
 }
 
 static void stay_inside(const char *lanes) {
@@ -128,8 +138,8 @@ static void stay_inside(const char *lanes) {
     setenv("VYRE_CPU_LANES", lanes, 1);
     vyre_device_cache_limit(cpu, 0);
     vyre_device_cache_limit(cpu, 1 << 20); /* each program runs twice */
-    uint64_t first = number_from("VYRE_TEST_SEED", 1) * 1000 + 500;
-    uint64_t programs = number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
+    uint64_t first = test_seed() * 1000 + 500;
+    uint64_t programs = test_work(12, 3);
     for (uint64_t seed = first; seed < first + programs; seed++) {
         conform_trial trial;
         expect_ok(conform_generate(seed, &trial));
@@ -163,12 +173,11 @@ int main(int argc, char **argv) {
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conform_what_was_wrong_before),
-        cmocka_unit_test(conform_with_scalars),
-        cmocka_unit_test(conform_with_scalars_side_by_side),
-        cmocka_unit_test(conform_as_is_best),
-        cmocka_unit_test(conform_with_4_lanes),
-        cmocka_unit_test(conform_with_8_lanes),
-        cmocka_unit_test(conform_with_16_lanes),
+        cmocka_unit_test(conform_with_all_features),
+        cmocka_unit_test(conform_at_x86_64),
+        cmocka_unit_test(conform_at_x86_64_v2),
+        cmocka_unit_test(conform_at_x86_64_v3),
+        cmocka_unit_test(conform_at_x86_64_v4),
         cmocka_unit_test(programs_stay_inside_their_buffers),
         cmocka_unit_test(scalars_stay_inside_their_buffers),
     };

@@ -1,5 +1,4 @@
-/* Programs compiled and run one after the other, each another one: memory stays as it is. A few
- * hundred, or as many as VYRE_TEST_CYCLES says. */
+/* Programs compiled and run one after the other, each another one: memory stays as it is. */
 #include "tests/unit/cpu_check.h"
 
 #include <unistd.h>
@@ -8,12 +7,7 @@
 
 #include "backend/cpu/runtime/backend.h"
 #include "runtime/device.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { CYCLES = 40 };
-#else
-enum { CYCLES = 400 };
-#endif
+#include "tests/unit/settings.h"
 
 enum { LENGTH = 500 };
 
@@ -62,8 +56,7 @@ static void cycle(vyre_device *device, uint32_t number) {
 static void memory_stays_flat(void **state) {
     (void)state;
     const size_t room = (size_t)4 << 20; /* for what the C library has not given back */
-    const char *wanted = getenv("VYRE_TEST_CYCLES");
-    uint32_t cycles = wanted ? (uint32_t)atoi(wanted) : CYCLES;
+    uint32_t cycles = (uint32_t)test_work(300, 40);
     size_t warm = 0;
     vyre_device *device = NULL;
     for (uint32_t i = 0; i < cycles; i++) {

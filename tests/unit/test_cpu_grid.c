@@ -12,12 +12,7 @@
 #include "ir/program.h"
 #include "runtime/device.h"
 #include "runtime/sequence.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { PROGRAMS = 10 };
-#else
-enum { PROGRAMS = 60 };
-#endif
+#include "tests/unit/settings.h"
 
 #define TURNED                                                                                     \
     "program turned(x: buffer<u32>, t: inout buffer<u32>, y: out buffer<u32>[len(x)]) over x "     \
@@ -204,8 +199,7 @@ static void grid_barriers_let_all_see_all(void **state) {
 
 static void random_programs_with_grid_barriers_run_every_way(void **state) {
     (void)state;
-    const char *wanted = getenv("VYRE_TEST_PROGRAMS");
-    uint64_t programs = wanted ? strtoull(wanted, NULL, 10) : PROGRAMS, done = 0;
+    uint64_t programs = test_work(30, 8), done = 0;
     vyre_device *device = open_cpu();
     for (uint64_t seed = 700000; done < programs; seed++) {
         conform_trial trial;

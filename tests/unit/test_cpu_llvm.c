@@ -105,6 +105,39 @@ static void llvm_tells_what_it_is(void **state) {
     assert_false(cpu_llvm_has_feature(&made, "av"));
 }
 
+/* A level that the CPU has is taken, with what tells it from the one below; another is refused with
+ * the feature that is missing. */
+static void llvm_takes_the_level_that_is_asked_for(void **state) {
+    (void)state;
+    static const struct {
+        const char *level, *has, *has_not;
+    } rows[] = {
+        {"x86-64", "sse2", "ssse3"},
+        {"x86-64-v2", "sse4.2", "avx"},
+        {"x86-64-v3", "avx2", "avx512f"},
+        {"x86-64-v4", "avx512vl", "amx-tile"},
+    };
+    const char *asked = getenv("VYRE_CPU_FEATURES");
+    cpu_llvm_info all, level;
+    unsetenv("VYRE_CPU_FEATURES");
+    expect_ok(cpu_llvm_open(&all));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        setenv("VYRE_CPU_FEATURES", rows[i].level, 1);
+        vyre_status status = cpu_llvm_open(&level);
+        if (cpu_llvm_has_feature(&all, rows[i].has)) {
+            expect_ok(status);
+            assert_string_equal(level.cpu, rows[i].level);
+            assert_true(cpu_llvm_has_feature(&level, rows[i].has));
+            assert_false(cpu_llvm_has_feature(&level, rows[i].has_not));
+        } else {
+            expect_fail(status, VYRE_STATUS_INVALID_ARGUMENT, "lacks");
+        }
+    }
+    setenv("VYRE_CPU_FEATURES", "x86-64-v9", 1);
+    expect_fail(cpu_llvm_open(&level), VYRE_STATUS_INVALID_ARGUMENT, "VYRE_CPU_FEATURES");
+    asked ? setenv("VYRE_CPU_FEATURES", asked, 1) : unsetenv("VYRE_CPU_FEATURES");
+}
+
 static void llvm_code_runs(void **state) {
     (void)state;
     vyre_strbuf object = good_object();
@@ -462,6 +495,7 @@ static void artifacts_fit_or_not(void **state) {
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(llvm_tells_what_it_is),
+        cmocka_unit_test(llvm_takes_the_level_that_is_asked_for),
         cmocka_unit_test(llvm_code_runs),
         cmocka_unit_test(llvm_shows_its_work),
         cmocka_unit_test(modules_are_cut_between_phases),

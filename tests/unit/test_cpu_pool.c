@@ -12,6 +12,7 @@
 #include "backend/cpu/runtime/pool.h"
 #include "backend/cpu/runtime/watch.h"
 #include "base/clock.h"
+#include "tests/unit/settings.h"
 
 enum { THREADS = 4, UNITS = 20000 };
 
@@ -104,8 +105,8 @@ static void pool_lets_units_wait_for_earlier_ones(void **state) {
 
 typedef struct caller {
     pthread_t thread;
-    uint32_t turns;
-    uint64_t deadline_ns;
+    uint64_t turns;
+    uint64_t end;
     bool failed;
 } caller;
 
@@ -113,7 +114,7 @@ static void *call_again_and_again(void *argument) {
     caller *c = argument;
     setting s;
     setting_init(&s);
-    while (vyre_now_ns() < c->deadline_ns && !c->failed) {
+    while (c->turns < c->end && !c->failed) {
         uint64_t units = 1 + c->turns % 300;
         vyre_status status =
             cpu_pool_run(&(cpu_work){count_units, &s.frame, units, 1 + c->turns % 5, 1000});
@@ -130,18 +131,17 @@ static void *call_again_and_again(void *argument) {
 
 static void pool_serves_many_callers(void **state) {
     (void)state;
-    const char *seconds = getenv("VYRE_TEST_SECONDS");
     caller callers[6];
-    uint64_t deadline = vyre_now_ns() + (uint64_t)(seconds ? atoi(seconds) : 1) * 1000000000u / 2;
+    uint64_t turns = test_work(6000, 3000);
     for (size_t i = 0; i < 6; i++) {
-        callers[i] = (caller){.turns = (uint32_t)i * 50, .deadline_ns = deadline};
+        callers[i] = (caller){.turns = i * 50, .end = i * 50 + turns};
         assert_int_equal(
             pthread_create(&callers[i].thread, NULL, call_again_and_again, &callers[i]), 0);
     }
     for (size_t i = 0; i < 6; i++) {
         pthread_join(callers[i].thread, NULL);
         assert_false(callers[i].failed);
-        assert_true(callers[i].turns > i * 50);
+        assert_int_equal(callers[i].turns, i * 50 + turns);
     }
 }
 

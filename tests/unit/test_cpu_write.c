@@ -9,9 +9,10 @@
 #include "backend/cpu/runtime/code.h"
 #include "backend/cpu/runtime/pool.h"
 #include "pass/nan.h"
+#include "tests/unit/settings.h"
 
 /* A multiple of all lane counts. */
-enum { COUNT = 0x10000, MOST_CASES = 1024, RESULT = 3, SPECIALS = 400 };
+enum { FULL = 0x10000, MOST_CASES = 1024, RESULT = 3, SPECIALS = 400 };
 
 /* A machine to write for. */
 typedef struct machine {
@@ -26,9 +27,9 @@ typedef struct machine {
 
 static eval_case cases[MOST_CASES];
 static uint32_t case_count;
-static uint64_t operands[3][COUNT];
-static uint64_t memory[4][COUNT]; /* three operands and the result, in memory form */
-static uint64_t expected[COUNT];
+static uint64_t operands[3][FULL];
+static uint64_t memory[4][FULL]; /* three operands and the result, in memory form */
+static uint64_t expected[FULL];
 
 static void collect_cases(void) {
     eval_case c = {0};
@@ -258,7 +259,7 @@ static void choose_operands(const eval_case *c, size_t count) {
     }
     for (size_t i = 0; i < count; i++) {
         uint64_t x[3] = {0}, pick = all <= count / 2 ? i : eval_random();
-        if (bytes <= 2 && count == COUNT) {
+        if (bytes <= 2 && count == FULL) {
             x[0] = c->operands == 1 ? i : i & 0xff;
             x[1] = i >> 8;
         } else if (i < all && i < count / 2) {
@@ -341,14 +342,15 @@ static void operations_give_the_bytes_of_the_evaluators(void **state) {
             vyre_strbuf_free(&ir);
         }
     }
-    uint64_t compared = 0;
+    uint64_t compared = 0, wanted = test_work(FULL, 0x800);
+    uint64_t count = wanted < FULL ? (wanted + 63) / 64 * 64 : FULL; /* whole vectors */
     for (uint32_t k = 0; k < case_count; k++) {
-        choose_operands(&cases[k], COUNT);
+        choose_operands(&cases[k], count);
         for (size_t i = 0; i < MACHINES; i++) {
             if (codes[i].mapping) {
-                run(kernels[i][k], COUNT);
-                compare(&cases[k], machines[i].name, machines[i].lanes, COUNT);
-                compared += COUNT;
+                run(kernels[i][k], count);
+                compare(&cases[k], machines[i].name, machines[i].lanes, count);
+                compared += count;
             }
         }
     }

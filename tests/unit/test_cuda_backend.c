@@ -14,12 +14,7 @@
 #include "conform/compare.h"
 #include "runtime/device.h"
 #include "tests/fake_cuda/device.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { PROGRAMS = 30 };
-#else
-enum { PROGRAMS = 400 };
-#endif
+#include "tests/unit/settings.h"
 
 static const fake_cuda *fake;
 
@@ -191,7 +186,7 @@ static void random_programs_conform(void **state) {
     vyre_device *oracle, *device = fake_device_open(0);
     expect_ok(vyre_reference_open_oracle(&oracle));
     const conform_pair both = {oracle, device, vyre_reference_has_one_answer};
-    for (uint64_t seed = 1; seed <= PROGRAMS; seed++) {
+    for (uint64_t seed = 1; seed <= test_work(200, 30); seed++) {
         conform_trial trial;
         vyre_outputs expected;
         conform_comparison comparison;
@@ -630,7 +625,7 @@ typedef struct member {
     vyre_device *device;
     const vyre_program *add, *row, *steps, *endless;
     uint32_t number, turns;
-    uint64_t deadline_ns;
+    uint64_t end;
 } member;
 
 /* The driver waits for all that runs before it unloads code: not while somebody may still have to
@@ -705,7 +700,7 @@ static void work_once(member *m) {
 
 static void *work(void *argument) {
     member *m = argument;
-    while (vyre_now_ns() < m->deadline_ns) {
+    while (m->turns < m->end) {
         work_once(m);
         m->turns++;
     }
@@ -715,7 +710,6 @@ static void *work(void *argument) {
 static void threads_share_a_device(void **state) {
     (void)state;
     enum { THREADS = 8 };
-    const char *seconds = getenv("VYRE_TEST_SECONDS");
     /* Another one keeps the context, in which nothing of the threads' device may be left. */
     vyre_device *other = fake_device_open(0);
     vyre_program *twice = fake_device_program(TWICE);
@@ -725,7 +719,7 @@ static void threads_share_a_device(void **state) {
     vyre_program *add = fake_device_program(ADD), *row = fake_device_program(ROW);
     vyre_program *steps = fake_device_program(STEPS), *endless = fake_device_program(ENDLESS);
     member members[THREADS];
-    uint64_t deadline = vyre_now_ns() + (uint64_t)(seconds ? atoi(seconds) : 1) * 1000000000u / 2;
+    uint64_t turns = test_work(150, 40);
     for (uint32_t i = 0; i < THREADS; i++) {
         members[i] = (member){.device = device,
                               .add = add,
@@ -734,12 +728,12 @@ static void threads_share_a_device(void **state) {
                               .endless = endless,
                               .number = i,
                               .turns = i,
-                              .deadline_ns = deadline};
+                              .end = i + turns};
         assert_int_equal(pthread_create(&members[i].thread, NULL, work, &members[i]), 0);
     }
     for (uint32_t i = 0; i < THREADS; i++) {
         pthread_join(members[i].thread, NULL);
-        assert_true(members[i].turns > i);
+        assert_int_equal(members[i].turns, i + turns);
     }
     vyre_program_release(add);
     vyre_program_release(row);

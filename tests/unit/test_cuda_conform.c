@@ -8,12 +8,6 @@
 #include "tests/ptx/launch.h"
 #include "tests/unit/settings.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { PROGRAMS = 10 };
-#else
-enum { PROGRAMS = 100 };
-#endif
-
 static const fake_cuda *fake;
 
 static void random_programs(void **state) {
@@ -22,8 +16,8 @@ static void random_programs(void **state) {
     expect_ok(vyre_reference_open_oracle(&oracle));
     vyre_device_cache_limit(cuda, 0);
     const conform_pair both = {oracle, cuda, vyre_reference_has_one_answer};
-    uint64_t first = number_from("VYRE_TEST_SEED", 1) * 200000;
-    uint64_t count = number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
+    uint64_t first = test_seed() * 200000;
+    uint64_t count = test_work(40, 8);
     for (uint64_t seed = first; seed < first + count; seed++) {
         conform_trial trial;
         vyre_outputs expected;

@@ -18,12 +18,8 @@
 #include "pass/pass.h"
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/sample_programs.h"
+#include "tests/unit/settings.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { PROGRAMS = 8 };
-#else
-enum { PROGRAMS = 200 };
-#endif
 enum { BATCH_BYTES = 2000000 };
 
 static char assembler[512];
@@ -185,8 +181,7 @@ static void texts_assemble(void **state) {
 static void random_programs_assemble(void **state) {
     (void)state;
     need_assembler();
-    const char *wanted = getenv("VYRE_TEST_PROGRAMS");
-    uint64_t count = wanted ? strtoull(wanted, NULL, 10) : PROGRAMS;
+    uint64_t count = test_work(40, 8);
     for (uint64_t seed = 300000; seed < 300000 + count; seed++) {
         conform_trial trial;
         expect_ok(conform_generate(seed, &trial));

@@ -22,12 +22,6 @@
 #include "tests/unit/index_programs.h"
 #include "tests/unit/settings.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { PROGRAMS = 10 };
-#else
-enum { PROGRAMS = 200 };
-#endif
-
 static vyre_device *oracle, *subject;
 
 static void expect_ok(vyre_status status) {
@@ -65,8 +59,8 @@ static void compare(const conform_trial *trial, conform_verdict wanted, const ch
 
 static void random_programs(void **state) {
     (void)state;
-    uint64_t first = number_from("VYRE_TEST_SEED", 1) * 100000;
-    uint64_t count = number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
+    uint64_t first = test_seed() * 100000;
+    uint64_t count = test_work(100, 10);
     for (uint64_t seed = first; seed < first + count; seed++) {
         conform_trial trial;
         char name[32];
@@ -104,8 +98,8 @@ static void run_both(const vyre_program *program, const vyre_input *inputs, size
 static void programs_about_indices(void **state) {
     (void)state;
     static index_program p;
-    uint64_t first = number_from("VYRE_TEST_SEED", 1) * 1000;
-    uint64_t count = number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
+    uint64_t first = test_seed() * 1000;
+    uint64_t count = test_work(100, 10);
     for (uint64_t seed = first; seed < first + count; seed++) {
         index_generate(&p, seed);
         char name[64];

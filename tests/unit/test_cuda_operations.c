@@ -8,8 +8,9 @@
 
 #include "base/alloc.h"
 #include "tests/ptx/device.h"
+#include "tests/unit/settings.h"
 
-enum { COUNT = 8192, FULL = 65536, SPECIALS = 256 };
+enum { FULL = 65536, SPECIALS = 256 };
 
 static vyre_device *device;
 static uint64_t operands[3][FULL], memory[4][FULL], expected[FULL];
@@ -74,6 +75,14 @@ static uint64_t integer(vyre_type type) {
     return eval_random() & 1 ? 0 - any : any;
 }
 
+static uint32_t operand_bytes(const eval_case *c) {
+    uint32_t bytes = 0;
+    for (uint32_t k = 0; k < c->operands; k++) {
+        bytes += vyre_type_bytes(c->types[k]);
+    }
+    return bytes;
+}
+
 static void choose(const eval_case *c, size_t count) {
     uint64_t specials[SPECIALS];
     size_t special = is_float(c->types[0]) ? number_specials(c->types[0], specials) : 0;
@@ -94,7 +103,7 @@ static void choose(const eval_case *c, size_t count) {
             x[1] = c->operands > 1 && c->types[1] == c->types[0] ? specials[i / special % special]
                                                                  : x[1];
         }
-        if (count == FULL) {
+        if (count == FULL && operand_bytes(c) <= 2) {
             x[0] = c->operands == 1 ? i : i & 0xff;
             x[1] = i >> 8;
         }
@@ -139,13 +148,11 @@ static void operations_give_the_bytes_of_the_evaluators(void **state) {
     (void)state;
     eval_case c = {0};
     uint32_t cases = 0;
+    uint64_t some = test_work(8192, 1024), all = test_work(FULL, 4096);
     check(ptx_device_open(&device));
     for (; eval_next(&c); cases++) {
-        uint32_t bytes = 0;
-        for (uint32_t k = 0; k < c.operands; k++) {
-            bytes += vyre_type_bytes(c.types[k]);
-        }
-        size_t count = bytes <= 2 ? FULL : COUNT;
+        uint64_t wanted = operand_bytes(&c) <= 2 ? all : some;
+        size_t count = wanted < FULL ? wanted : FULL;
         choose(&c, count);
         run(&c, count);
     }

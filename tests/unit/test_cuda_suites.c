@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "conform/suite.h"
 #include "tests/ptx/device.h"
+#include "tests/unit/settings.h"
 
 enum { MOST_GROUP = 64 };
 
@@ -24,7 +25,7 @@ static void expect_ok(vyre_status status) {
 static void run_suite(conform_suite_kind kind) {
     const conform_suite_runner runner = {.oracle = oracle, .device = cuda, .runs = 1};
     conform_suite suite;
-    size_t compared = 0, unsupported = 0, failed = 0;
+    size_t compared = 0, unsupported = 0, failed = 0, group = 0;
     expect_ok(conform_suite_make(kind, &suite));
     for (size_t first = 0, end; first < suite.case_count; first = end) {
         const conform_suite_case *cases[MOST_GROUP];
@@ -34,7 +35,7 @@ static void run_suite(conform_suite_kind kind) {
         for (size_t i = first; i < end; i++) {
             cases[i - first] = &suite.cases[i];
         }
-        if (suite.cases[first].tags & CONFORM_TAG_BIT(CONFORM_TAG_SLOW)) {
+        if (suite.cases[first].tags & CONFORM_TAG_BIT(CONFORM_TAG_SLOW) || !test_takes(group++)) {
             continue;
         }
         expect_ok(conform_suite_run(&runner, &suite, cases, end - first, results));

@@ -9,12 +9,11 @@
 #include "dialect/folder.h"
 #include "tests/unit/failing_allocator.h"
 
-static vyre_folder_list list;
+static vyre_folder_list list = {0};
 static vyre_folder_search found, older;
 static vyre_streams none;
 
 static int setup(void **state) {
-    vyre_folder_list_init(&list);
     unsetenv("VYRE_DIALECT_PATH");
     return dialect_root_make(state);
 }
@@ -118,7 +117,6 @@ static void usual_places(void **state) {
     snprintf(paths, sizeof paths, ":%s::relative", below("x"));
     setenv("VYRE_DIALECT_PATH", paths, 1);
     vyre_folder_list_deinit(&list);
-    vyre_folder_list_init(&list);
     expect_ok(vyre_folder_list_usual(&list));
     assert_int_equal(list.folders.count, 2);
     assert_string_equal(list.folders.items[0].path, below("x"));
@@ -128,7 +126,6 @@ static void usual_places(void **state) {
     assert_non_null(strstr(found.records.items[1].detail, "vyre searches only absolute ones"));
     setenv("VYRE_DIALECT_PATH", "none", 1);
     vyre_folder_list_deinit(&list);
-    vyre_folder_list_init(&list);
     expect_ok(vyre_folder_list_usual(&list));
     assert_int_equal(list.folders.count, 0);
     unsetenv("VYRE_DIALECT_PATH");

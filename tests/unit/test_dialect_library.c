@@ -183,11 +183,10 @@ static void expect_same(const vyre_operation *left, const vyre_operation *right)
 /* The folder read as any other is, and compared with what the build made of it. */
 static void library_is_what_the_folder_says(void **state) {
     (void)state;
-    vyre_folder_list list;
+    vyre_folder_list list = {0};
     vyre_folder_search found;
     vyre_streams streams = {0};
     vyre_dialects *snapshot;
-    vyre_folder_list_init(&list);
     expect_ok(vyre_folder_list_add(&list, "ops", "this test", true));
     expect_ok(vyre_folder_search_run(&found, &list, NULL, &streams));
     expect_ok(vyre_folder_search_give(&found, &streams));

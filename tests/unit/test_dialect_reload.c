@@ -14,6 +14,7 @@
 
 #include "dialect/guard.h"
 #include "dialect/provider.h"
+#include "tests/unit/settings.h"
 
 /* Blocks of the library's memory, whoever asks for them. What is freed is overwritten, so that who
  * still reads it sees nothing good. */
@@ -66,9 +67,12 @@ static void *in_thread(void *(*run)(void *argument), void *argument) {
     return result;
 }
 
+static atomic_bool stop; /* ends the storm below */
+
 /* What threads find wrong, as text; NULL: nothing. */
 #define EXPECT(condition)                                                                          \
     if (!(condition)) {                                                                            \
+        atomic_store(&stop, true);                                                                 \
         return (void *)(uintptr_t) #condition;                                                     \
     }
 static void expect_well(const void *result) {
@@ -397,7 +401,6 @@ enum { SAME = 8, KINDS = 4, WRITERS = 2 };
 static vyre_program *programs[KINDS];
 static uint32_t same_names[SAME], kind_names[KINDS];
 static vyre_device *device;
-static atomic_bool stop;
 static atomic_ulong installed, lookups, dispatches;
 
 static vyre_status make_numbered(unsigned long number, vyre_dialects **out_snapshot) {
@@ -498,13 +501,14 @@ static void *read_many(void *argument) {
         count++;
     }
     atomic_fetch_add(&lookups, count);
+    if (wrong) {
+        atomic_store(&stop, true);
+    }
     return (void *)(uintptr_t)wrong;
 }
 
 static void readers_S100_in_a_storm_see_one_snapshot_each(void **state) {
     (void)state;
-    const char *text = getenv("VYRE_TEST_SECONDS");
-    double seconds = (text ? strtod(text, NULL) : 3) / 6;
     char id[64];
     for (unsigned i = 0; i < KINDS; i++) {
         snprintf(id, sizeof id, "program p(y: out buffer<u32>[1]) over y { y[gid] = %u; }", i);
@@ -528,8 +532,11 @@ static void readers_S100_in_a_storm_see_one_snapshot_each(void **state) {
         void *(*run)(void *) = i >= READERS ? write_many : i % 2 ? read_quickly : read_many;
         assert_int_equal(pthread_create(&threads[i], NULL, run, NULL), 0);
     }
-    struct timespec pause = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    nanosleep(&pause, NULL);
+    unsigned long snapshots = test_work(3000, 1000), runs = test_work(300, 50);
+    while (!atomic_load(&stop) &&
+           (atomic_load(&installed) < snapshots || atomic_load(&dispatches) < runs)) {
+        sched_yield();
+    }
     atomic_store(&stop, true);
     for (size_t i = 0; i < READERS + WRITERS; i++) {
         void *result;
@@ -538,9 +545,7 @@ static void readers_S100_in_a_storm_see_one_snapshot_each(void **state) {
     }
     print_message("%lu snapshots, %lu views, %lu dispatches\n", atomic_load(&installed),
                   atomic_load(&lookups), atomic_load(&dispatches));
-    assert_true(atomic_load(&installed) > 10);
     assert_true(atomic_load(&lookups) > READERS);
-    assert_true(atomic_load(&dispatches) > 0);
     assert_int_equal(vyre_guards_replaced(), 0);
     vyre_device_release(device);
     vyre_dialects_install(check_snapshot(1, "test.end"));

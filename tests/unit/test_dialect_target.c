@@ -28,6 +28,19 @@ static void targets_S81_are_eight(void **state) {
             assert_int_not_equal(kinds[i], kinds[k]);
         }
     }
+    /* Each has a word of its own; an extension has that of whoever made it. Seven kinds, of which
+     * PTX and the second text are the same to a reader. */
+    for (size_t i = 0; i < 7; i++) {
+        const char *id = vyre_target_id((vyre_target){kinds[i], "mine"});
+        assert_non_null(id);
+        assert_string_not_equal(id, "mine");
+        vyre_target_kind read = vyre_target_read(id).kind;
+        assert_int_equal(read, kinds[i] == VYRE_TARGET_SECONDARY_TEXT ? VYRE_TARGET_PTX : kinds[i]);
+    }
+    assert_string_equal(vyre_target_id((vyre_target){VYRE_TARGET_EXTENSION, "mine"}), "mine");
+    const vyre_target other = vyre_target_read("mine");
+    assert_int_equal(other.kind, VYRE_TARGET_EXTENSION);
+    assert_string_equal(other.extension, "mine");
 }
 
 static void targets_S82_have_ids(void **state) {
@@ -150,6 +163,46 @@ static void lowering_S95_for_each_target_that_has_one(void **state) {
     assert_false(lowers(snapshot, "t.program", vyre_target_read("theirs"), &lowering));
     vyre_dialects_release(snapshot);
     vyre_program_release(program);
+}
+
+static void expect_emitted(const char *target, const vyre_operation *operation, const char *word) {
+    uint8_t *bytes;
+    size_t size;
+    expect_ok(vyre_emit_operation(vyre_emitter_find(target), operation, NULL, &bytes, &size));
+    vyre_program *program;
+    if (!strcmp(target, "primary_text")) {
+        bool found = false;
+        for (size_t at = 0; at + strlen(word) <= size && !found; at++) {
+            found = !memcmp(bytes + at, word, strlen(word));
+        }
+        assert_true(found);
+    } else {
+        expect_ok(vyre_wire_decode(bytes, size, &program));
+        assert_string_equal(vyre_program_name(program), word);
+        vyre_program_release(program);
+    }
+    vyre_bytes_free(bytes);
+}
+
+/* What was registered for a target is emitted for it, and the operation's own program elsewhere. */
+static void emitting_S95_takes_the_registered_lowering(void **state) {
+    (void)state;
+    vyre_program *program = check_program(twice_text);
+    vyre_program *other =
+        check_program("program other(x: inout buffer<u32>) over x { x[gid] = 1; }");
+    const vyre_lowering lowerings[] = {{check_target(VYRE_TARGET_PRIMARY_TEXT), other, NULL}};
+    vyre_operation operation = {
+        .id = "t.op", .built = program, .lowerings = lowerings, .lowering_count = 1};
+    expect_emitted("primary_text", &operation, "program other");
+    expect_emitted("primary_binary", &operation, vyre_program_name(program));
+    operation.built = NULL;
+    uint8_t *bytes;
+    size_t size;
+    expect_words(
+        vyre_emit_operation(vyre_emitter_find("primary_binary"), &operation, NULL, &bytes, &size),
+        VYRE_STATUS_UNSUPPORTED, "t.op", "primary_binary", NULL);
+    vyre_program_release(program);
+    vyre_program_release(other);
 }
 
 static uint8_t *emit(const char *target, const vyre_program *program, const char *device,
@@ -279,6 +332,7 @@ int main(void) {
         cmocka_unit_test(targets_S82_have_ids),
         cmocka_unit_test(targets_S83_are_read_by_id_and_second_text_reads_as_ptx),
         cmocka_unit_test(lowering_S95_for_each_target_that_has_one),
+        cmocka_unit_test(emitting_S95_takes_the_registered_lowering),
         cmocka_unit_test(emitted_text_and_bytes_are_the_program),
         cmocka_unit_test(emitted_ptx_is_for_the_device_that_is_named),
         cmocka_unit_test(emitted_module_is_one_object),

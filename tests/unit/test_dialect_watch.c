@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/strbuf.h"
-#include "dialect/watch.h"
+#include "dialect/registry.h"
 
 static vyre_dialects_watch *watch;
 static vyre_strbuf told;

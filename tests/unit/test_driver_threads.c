@@ -1,12 +1,12 @@
 /* Sixteen threads acquire, compile, dispatch, enqueue, allocate and free, on one backend and on
- * several, for VYRE_TEST_SECONDS. Every result is looked at. */
+ * several. Every result is looked at. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "base/random.h"
 #include "tests/unit/contract_check.h"
+#include "tests/unit/settings.h"
 
 enum { THREADS = 16, SEVERAL = 4, PROGRAMS = 24, BYTES = CONTRACT_LENGTH * sizeof(uint32_t) };
 enum { SHARED_RUNS = 40 };
@@ -20,7 +20,7 @@ typedef struct crowd {
     size_t count;
     vyre_program *twice, *add;
     vyre_program *numbered[PROGRAMS]; /* give their number */
-    double seconds;
+    uint64_t turns;                   /* of each thread */
     atomic_int failed_line;
     atomic_ullong rounds;
 } crowd;
@@ -32,17 +32,6 @@ typedef struct member {
     uint32_t x[CONTRACT_LENGTH];
     vyre_input input;
 } member;
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
-static double test_seconds(void) {
-    const char *text = getenv("VYRE_TEST_SECONDS");
-    return text ? atof(text) : 3;
-}
 
 /* Assertions of cmocka belong to the main thread: others remember the first line that failed. */
 #define CHECK(condition)                                                                           \
@@ -186,9 +175,8 @@ static void ask(member *self, vyre_device *device, size_t which) {
 static void *live(void *argument) {
     member *self = argument;
     crowd *c = self->crowd;
-    double end = now() + c->seconds;
     uint64_t random = self->seed;
-    do {
+    for (uint64_t turn = 0; turn < c->turns && !atomic_load(&c->failed_line); turn++) {
         size_t which = vyre_random_below(&random, c->count);
         self->seed = vyre_random(&random);
         switch (vyre_random_below(&random, 7)) {
@@ -203,11 +191,11 @@ static void *live(void *argument) {
         default: dispatch(self, c->devices[which]); break;
         }
         atomic_fetch_add(&c->rounds, 1);
-    } while (now() < end && !atomic_load(&c->failed_line));
+    }
     return NULL;
 }
 
-static void run_crowd(size_t count, double seconds) {
+static void run_crowd(size_t count, uint64_t turns) {
     static const mock_mode modes[] = {MOCK_RUNS_ON_THREAD, MOCK_RUNS_AT_WAIT, MOCK_RUNS_AT_ONCE,
                                       MOCK_RUNS_ON_THREAD};
     const uint64_t slots[] = {
@@ -217,7 +205,7 @@ static void run_crowd(size_t count, double seconds) {
         MOCK_RESIDENT | MOCK_QUEUE | MOCK_COMPILE | MOCK_BIT(dispatch_borrowed) | MOCK_ASYNC |
             MOCK_BIT(features),
     };
-    crowd c = {.count = count, .seconds = seconds};
+    crowd c = {.count = count, .turns = turns};
     expect_ok(vyre_registry_create(&c.registry));
     for (size_t i = 0; i < count; i++) {
         snprintf(c.names[i], sizeof c.names[i], "mock%zu", i);
@@ -255,7 +243,7 @@ static void run_crowd(size_t count, double seconds) {
     if (c.failed_line) {
         fail_msg("%s:%d failed in a thread", __FILE__, c.failed_line);
     }
-    assert_true(c.rounds >= THREADS);
+    assert_int_equal(c.rounds, THREADS * turns);
     vyre_program_release(c.twice);
     vyre_program_release(c.add);
     for (size_t i = 0; i < PROGRAMS; i++) {
@@ -276,12 +264,12 @@ static void run_crowd(size_t count, double seconds) {
 
 static void threads_S47_on_one_backend(void **state) {
     (void)state;
-    run_crowd(1, test_seconds() / 2);
+    run_crowd(1, test_work(3000, 800));
 }
 
 static void threads_S47_on_several_backends(void **state) {
     (void)state;
-    run_crowd(SEVERAL, test_seconds() / 2);
+    run_crowd(SEVERAL, test_work(3000, 800));
 }
 
 /* One buffer that all threads write: each run is one to the others, also one of several phases. */
@@ -391,8 +379,7 @@ static bool is_loss(vyre_status status) {
 static void *live_through_losses(void *argument) {
     member *self = argument;
     crowd *c = self->crowd;
-    double end = now() + c->seconds;
-    do {
+    for (uint64_t turn = 0; turn < c->turns && !atomic_load(&c->failed_line); turn++) {
         vyre_outputs outputs;
         vyre_status status =
             vyre_device_dispatch(c->devices[0], c->twice, &self->input, 1, NULL, &outputs);
@@ -409,13 +396,13 @@ static void *live_through_losses(void *argument) {
             atomic_store(&c->failed_line, __LINE__);
         }
         atomic_fetch_add(&c->rounds, 1);
-    } while (now() < end && !atomic_load(&c->failed_line));
+    }
     return NULL;
 }
 
 static void threads_lose_and_recover(void **state) {
     (void)state;
-    crowd c = {.count = 1, .seconds = test_seconds() / 6, .twice = contract_program(TWICE)};
+    crowd c = {.count = 1, .turns = test_work(1000, 300), .twice = contract_program(TWICE)};
     c.mocks[0] = mock_create(&(mock_spec){.slots = MOCK_RESIDENT | MOCK_QUEUE | MOCK_COMPILE |
                                                    MOCK_LOSS | MOCK_BIT(prepare)});
     c.devices[0] = contract_device(c.mocks[0]);

@@ -142,6 +142,12 @@ static void mistakes_are_told(void **state) {
                  VYRE_STATUS_INVALID_ARGUMENT, "beyond the largest possible file");
     expect_error(vyre_io_read(data, 16, "/dev/zero", 0, NULL), VYRE_STATUS_INVALID_ARGUMENT,
                  "neither a file nor a block device");
+    assert_int_equal(mkfifo(below("pipe"), 0600), 0); /* nobody writes into it, or ever will */
+    expect_error(vyre_io_read(data, 16, below("pipe"), 0, NULL), VYRE_STATUS_INVALID_ARGUMENT,
+                 "neither a file nor a block device");
+    expect_error(vyre_io_write(data, 16, below("pipe"), 0, NULL), VYRE_STATUS_INVALID_ARGUMENT,
+                 "neither a file nor a block device");
+    unlink(below("pipe"));
     expect_error(vyre_io_write(data, 16, dialect_root, 0, NULL), VYRE_STATUS_IO, "directory");
     expect_error(vyre_io_write(data, 16, below("no/file"), 0, NULL), VYRE_STATUS_NOT_FOUND,
                  "cannot be written");

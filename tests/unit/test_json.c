@@ -87,6 +87,13 @@ static void json_escapes_what_must_be(void **state) {
     check_string((vyre_str){NULL, 0}, "\"\"");
 }
 
+/* A reader that decodes finds the same characters; a terminal does not. */
+static void json_escapes_what_could_act_on_a_terminal(void **state) {
+    (void)state;
+    check_string((vyre_str){"\x1b\x7f\xc2\x9b\xe2\x80\xae\xe2\x81\xa9\xe2\x80\xa8", 13},
+                 "\"\\u001b\\u007f\\u009b\\u202e\\u2069\\u2028\"");
+}
+
 static void json_keeps_utf8_and_replaces_the_rest(void **state) {
     (void)state;
     check_string((vyre_str){"\xc3\xa9\xf0\x9f\x98\x80", 6}, "\"\xc3\xa9\xf0\x9f\x98\x80\"");
@@ -176,6 +183,7 @@ int main(void) {
         cmocka_unit_test(json_nests_objects_and_arrays),
         cmocka_unit_test(json_writes_every_kind_of_value_to_its_limits),
         cmocka_unit_test(json_escapes_what_must_be),
+        cmocka_unit_test(json_escapes_what_could_act_on_a_terminal),
         cmocka_unit_test(json_keeps_utf8_and_replaces_the_rest),
         cmocka_unit_test(json_pastes_what_another_writer_wrote),
         cmocka_unit_test(json_members_have_key_and_value),

@@ -12,8 +12,9 @@
 #include <cmocka.h>
 
 #include "base/number.h"
+#include "tests/unit/settings.h"
 
-enum { F32_PATTERNS = 2000000, F64_PATTERNS = 200000, F64_HALVES = 5000, MAX_TEXT = 2400 };
+enum { MAX_TEXT = 2400 };
 
 static uint64_t next_random(void) {
     static uint64_t seed = 0x853c49e6748fea9bu; /* xorshift64* */
@@ -156,7 +157,8 @@ static void number_every_f16_and_bf16_halfway_goes_to_even(void **state) {
 
 static void number_f32_agrees_with_the_c_library(void **state) {
     (void)state;
-    for (size_t i = 0; i < F32_PATTERNS; i++) {
+    uint64_t patterns = test_work(600000, 150000);
+    for (size_t i = 0; i < patterns; i++) {
         uint32_t bits = (uint32_t)next_random();
         float number;
         memcpy(&number, &bits, sizeof number);
@@ -203,7 +205,8 @@ static void number_f32_halfway_goes_to_even(void **state) {
 
 static void number_f64_agrees_with_the_c_library(void **state) {
     (void)state;
-    for (size_t i = 0; i < F64_PATTERNS; i++) {
+    uint64_t patterns = test_work(80000, 20000);
+    for (size_t i = 0; i < patterns; i++) {
         uint64_t bits = next_random();
         double number = f64_value(bits);
         if (!isfinite(number)) {
@@ -232,7 +235,8 @@ static void number_f64_agrees_with_the_c_library(void **state) {
 static void number_f64_halfway_goes_to_even(void **state) {
     (void)state;
     static char text[MAX_TEXT];
-    for (size_t i = 0; i < F64_HALVES; i++) {
+    uint64_t halves = test_work(2000, 500);
+    for (size_t i = 0; i < halves; i++) {
         uint64_t low = next_random() % 0x7fe0000000000000u;
         low = i % 8 == 0 ? low % 0x0020000000000000u : low; /* subnormal and just above */
         long double half = ((long double)f64_value(low) + (long double)f64_value(low + 1)) / 2;
@@ -454,7 +458,8 @@ static void number_converts_between_formats_with_one_rounding(void **state) {
             assert_int_equal(vyre_float_convert(VYRE_FLOAT_F64, small[f], wide), bits);
         }
     }
-    for (size_t i = 0; i < 1000000; i++) {
+    uint64_t draws = test_work(500000, 100000);
+    for (size_t i = 0; i < draws; i++) {
         double number = ldexp((double)(next_random() >> 11), (int)(next_random() % 340) - 200);
         float narrow = (float)number;
         uint32_t narrow_bits;

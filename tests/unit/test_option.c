@@ -14,10 +14,13 @@
 
 #include <cmocka.h>
 
+#include <vyre/route.h>
+
 #include "backend/cpu/codegen/option.h"
 #include "backend/table.h"
 #include "base/environment.h"
 #include "base/file.h"
+#include "base/home.h"
 #include "base/option.h"
 #include "tests/unit/failing_allocator.h"
 
@@ -207,6 +210,8 @@ static void option_variables_do_not_count_in_a_privileged_process(void **state) 
     pid_t child = fork();
     if (child == 0) {
         setenv("VYRE_LOG", "trace", 1);
+        setenv("HOME", "/", 1);
+        setenv("XDG_CONFIG_HOME", "/", 1);
         execl(program, program, "child", (char *)NULL);
         _exit(NO_OTHER_RIGHTS);
     }
@@ -226,7 +231,13 @@ static void child_main(void) {
     if (getuid() == geteuid()) {
         _exit(NO_OTHER_RIGHTS);
     }
-    _exit(vyre_option_describe(VYRE_OPTION_LOG).from_environment || !vyre_environment_is_foreign()
+    vyre_strbuf path = {0};
+    char *routes = NULL;
+    bool finds = vyre_home_path(VYRE_HOME_CONFIG, "x", &path) ||
+                 vyre_home_path(VYRE_HOME_CACHE, "x", &path) || vyre_routes_default_path(&routes) ||
+                 routes;
+    _exit(vyre_option_describe(VYRE_OPTION_LOG).from_environment ||
+                  !vyre_environment_is_foreign() || finds
               ? USED
               : 0);
 }

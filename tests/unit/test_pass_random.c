@@ -8,12 +8,7 @@
 #include "pass/pass.h"
 #include "tests/unit/dense_programs.h"
 #include "tests/unit/reference_check.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { PROGRAMS = 200 };
-#else
-enum { PROGRAMS = 2000 };
-#endif
+#include "tests/unit/settings.h"
 
 enum {
     RACES_EVERY = 8, /* programs: the sanitizer is slow */
@@ -165,7 +160,7 @@ static void check_tally(const tally *counts, bool has_functions) {
 static void programs_of_all_kinds(void **state) {
     (void)state;
     tally counts = {0};
-    for (uint64_t seed = 1; seed <= PROGRAMS; seed++) {
+    for (uint64_t seed = 1; seed <= test_work(500, 80); seed++) {
         conform_trial trial;
         assert_null(conform_generate(seed, &trial));
         check_list inputs = {0};
@@ -181,7 +176,7 @@ static void programs_of_all_kinds(void **state) {
 static void programs_of_few_words(void **state) {
     (void)state;
     tally counts = {0};
-    for (uint64_t seed = 1; seed <= PROGRAMS; seed++) {
+    for (uint64_t seed = 1; seed <= test_work(500, 80); seed++) {
         uint32_t x[DENSE_INVOCATIONS], y[DENSE_INVOCATIONS * DENSE_ELEMENTS], h[2] = {1, 2};
         uint64_t random = seed;
         for (size_t i = 0; i < sizeof x / sizeof *x; i++) {

@@ -11,12 +11,7 @@
 #include "runtime/plan.h"
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/reference_check.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { PROGRAMS = 100 };
-#else
-enum { PROGRAMS = 1500 };
-#endif
+#include "tests/unit/settings.h"
 
 enum { MOST_RESOURCES = 512, MOST_STEPS = 512 };
 
@@ -362,7 +357,7 @@ static void random_programs(void **state) {
     (void)state;
     uint32_t programs = 0, splits = 0, repeats = 0;
     uint64_t runs = 0;
-    for (uint64_t seed = 1; programs < PROGRAMS; seed++) {
+    for (uint64_t seed = 1; programs < test_work(800, 100); seed++) {
         conform_trial trial;
         assert_null(conform_generate(seed, &trial));
         vyre_program *whole;

@@ -8,12 +8,6 @@
 #include "tests/unit/reference_check.h"
 #include "tests/unit/settings.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { PROGRAMS = 100 };
-#else
-enum { PROGRAMS = 1500 };
-#endif
-
 typedef struct watched {
     vyre_ranges *ranges; /* by phase */
     uint32_t faults;     /* the array that notes them */
@@ -157,9 +151,8 @@ static void ranges_of_programs_about_indices(void **state) {
     (void)state;
     static index_program p;
     watched w = {0};
-    uint64_t first = number_from("VYRE_TEST_SEED", 1);
-    for (uint64_t seed = first; seed < first + number_from("VYRE_TEST_PROGRAMS", PROGRAMS);
-         seed++) {
+    uint64_t first = test_seed();
+    for (uint64_t seed = first; seed < first + test_work(400, 40); seed++) {
         index_generate(&p, seed);
         vyre_program *program = check_parse(vyre_strbuf_string(&p.text));
         check(program, p.inputs, INDEX_INPUTS, vyre_strbuf_string(&p.text), seed, &w);
@@ -175,9 +168,8 @@ static void ranges_of_programs_about_indices(void **state) {
 static void ranges_of_any_programs(void **state) {
     (void)state;
     watched w = {0};
-    uint64_t first = number_from("VYRE_TEST_SEED", 1);
-    for (uint64_t seed = first; seed < first + number_from("VYRE_TEST_PROGRAMS", PROGRAMS) / 3;
-         seed++) {
+    uint64_t first = test_seed();
+    for (uint64_t seed = first; seed < first + (test_work(400, 40) + 2) / 3; seed++) {
         conform_trial trial;
         vyre_status status = conform_generate(seed, &trial);
         assert_null(status);

@@ -126,7 +126,7 @@ static void load_S116_damage_and_trouble_name_the_path_and_a_fix(void **state) {
     vyre_routes *table = route_table();
     vyre_status status = vyre_routes_save(table, path);
     assert_non_null(
-        strstr(vyre_status_text(status), "is a pipe or a device, not a file of routes. Fix: "));
+        strstr(vyre_status_text(status), "a pipe or a device, not a file of routes. Fix: "));
     vyre_status_free(status);
     vyre_routes_free(table);
     struct stat about;
@@ -156,7 +156,12 @@ static void save_S117_makes_folders_and_says_what_it_cannot_do(void **state) {
                                  "\n"
                                  "[[routes.\"some.op\".observations]]\n"
                                  "backend = \"a\"\n"
-                                 "latency_ns = 5\n";
+                                 "latency_ns = 5\n"
+                                 "\n"
+                                 "[winners.\"some.op\"]\n"
+                                 "backend = \"a\"\n"
+                                 "device = \"\"\n"
+                                 "driver = \"1\"\n";
     expect_ok(vyre_routes_save(table, path));
     expect_file(path, pretty + 1);
     /* The folder. */
@@ -207,7 +212,7 @@ static vyre_identity random_identity(uint64_t *random, char rooms[3][24]) {
 }
 
 static void put_random(vyre_routes *table, uint64_t *random) {
-    char op[24], backends[4][24], rooms[2][3][24], reason[24];
+    char op[24], backends[4][24], rooms[2][3][24], reason[24], winner[2][24];
     vyre_latency latencies[4];
     vyre_exclusion excluded[2];
     size_t count = vyre_random_below(random, 5), excluded_count = vyre_random_below(random, 3);
@@ -224,7 +229,9 @@ static void put_random(vyre_routes *table, uint64_t *random) {
         expect_ok(vyre_routes_put_route(
             table,
             &(vyre_route){op, count && vyre_random_below(random, 2) ? backends[0] : NULL, latencies,
-                          count, excluded, excluded_count},
+                          count, excluded, excluded_count,
+                          vyre_random_below(random, 2) ? random_text(random, winner[0]) : NULL,
+                          random_text(random, winner[1])},
             NULL, NULL, true));
     }
     for (uint64_t i = vyre_random_below(random, 6); i; i--) {
@@ -257,6 +264,9 @@ static void expect_same_routes(const vyre_routes *left, const vyre_routes *right
             assert_string_equal(a->observations[k].backend, b->observations[k].backend);
             assert_true(a->observations[k].latency_ns == b->observations[k].latency_ns);
         }
+        assert_int_equal(!a->device, !b->device);
+        assert_string_equal(a->device ? a->device : "", b->device ? b->device : "");
+        assert_string_equal(a->device ? a->driver : "", b->device ? b->driver : "");
         assert_int_equal(a->excluded_count, b->excluded_count);
         for (size_t k = 0; k < a->excluded_count; k++) {
             assert_true(vyre_identity_same(&a->excluded[k].who, &b->excluded[k].who));
@@ -316,7 +326,7 @@ static void expect_default(const char *config, const char *home, const char *exp
     config ? setenv("XDG_CONFIG_HOME", config, 1) : unsetenv("XDG_CONFIG_HOME");
     home ? setenv("HOME", home, 1) : unsetenv("HOME");
     expect_ok(vyre_routes_default_path(&path));
-    assert_string_equal(path, expected);
+    assert_string_equal(path ? path : "none", expected);
     vyre_routes_path_free(path);
 }
 
@@ -326,8 +336,55 @@ static void path_S119_by_default(void **state) {
     expect_default("/config", NULL, "/config/vyre/pgo.toml");
     expect_default(NULL, "/house", "/house/.config/vyre/pgo.toml");
     expect_default("", "/house", "/house/.config/vyre/pgo.toml"); /* empty counts as not set */
-    expect_default(NULL, NULL, "./.config/vyre/pgo.toml");
-    expect_default("", "", "./.config/vyre/pgo.toml");
+    expect_default("config", "/house", "/house/.config/vyre/pgo.toml"); /* relative does, too */
+    expect_default(NULL, NULL, "none"); /* and not the working directory */
+    expect_default("", "", "none");
+    expect_default("config", "house", "none");
+}
+
+static void expect_not_trusted(const char *path, const char *why) {
+    vyre_routes *table;
+    vyre_status status = vyre_routes_load(path, &table);
+    assert_null(table);
+    if (!status || !strstr(vyre_status_text(status), why)) {
+        fail_msg("%s", vyre_status_text(status));
+    }
+    vyre_status_free(status);
+}
+
+/* Routes decide which device runs a program. */
+static void load_S119_refuses_routes_that_others_may_write(void **state) {
+    (void)state;
+    struct stat about;
+    char path[512], folder[512];
+    snprintf(folder, sizeof folder, "%s", route_path("open"));
+    snprintf(path, sizeof path, "%s", route_path("open/pgo.toml"));
+    vyre_routes *table = route_table();
+    mode_t before = umask(0);
+    expect_ok(vyre_routes_save(table, path));
+    umask(before);
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_mode & 07777, 0644);
+    vyre_routes_free(load(path));
+    assert_int_equal(chmod(path, 0664), 0);
+    expect_not_trusted(path, "others than its owner may write to");
+    vyre_status status = vyre_routes_save(table, path); /* nor are they merged into ours */
+    assert_non_null(status);
+    vyre_status_free(status);
+    assert_int_equal(chmod(path, 0644), 0);
+    assert_int_equal(chmod(folder, 0777), 0);
+    expect_not_trusted(path, "others than its owner may write to");
+    assert_int_equal(chmod(folder, 0700), 0);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(path, 65534, 65534), 0);
+        expect_not_trusted(path, "belongs to another user, number 65534");
+    } else {
+        printf("unavailable: only root can stand for two users\n");
+    }
+    vyre_routes_free(table);
+    assert_int_equal(unlink(path), 0);
+    unlink(route_path("open/pgo.toml.lock"));
+    assert_int_equal(rmdir(folder), 0);
 }
 
 static void file_S120_has_routes_with_backend_and_observations(void **state) {
@@ -367,6 +424,11 @@ static void file_S120_has_routes_with_backend_and_observations(void **state) {
         "[[routes.\"reduce.sum_u32\".observations]]\n"
         "backend = \"cpu\"\n"
         "latency_ns = 50\n"
+        "\n"
+        "[winners.\"reduce.sum_u32\"]\n"
+        "backend = \"gpu\"\n"
+        "device = \"G\"\n"
+        "driver = \"9\"\n"
         "\n"
         "[[excluded.plain]]\n"
         "backend = \"cpu\"\n"
@@ -622,6 +684,7 @@ int main(void) {
         TEST(save_refuses_what_nobody_could_read_again),
         TEST(save_S118_then_load_gives_an_equal_table),
         TEST(path_S119_by_default),
+        TEST(load_S119_refuses_routes_that_others_may_write),
         TEST(file_S120_has_routes_with_backend_and_observations),
         TEST(keys_of_a_newer_version_are_kept),
         TEST(saves_merge_and_the_last_certification_of_an_op_wins),

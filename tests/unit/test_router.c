@@ -2,6 +2,7 @@
 #define _DEFAULT_SOURCE /* mkdtemp */
 
 #include <pthread.h>
+#include <sched.h>
 #include <time.h>
 
 #include "base/log.h"
@@ -69,6 +70,8 @@ static int tear_down(void **state) {
 #define PLAIN(backend)                                                                             \
     "[routes.op]\nbackend = \"" backend "\"\n[[routes.op.observations]]\nbackend = \"" backend     \
     "\"\nlatency_ns = 77\n"
+#define WINNER(backend, device, driver)                                                            \
+    "[winners.op]\nbackend = \"" backend "\"\ndevice = \"" device "\"\ndriver = \"" driver "\"\n"
 #define EXCLUDED(backend, device, driver, cause, rest)                                             \
     "[[excluded.op]]\nbackend = \"" backend "\"\ndevice = \"" device "\"\ndriver = \"" driver      \
     "\"\ncause = \"" cause "\"\nreason = \"" cause " it was\"\n" rest
@@ -165,7 +168,7 @@ static void a_note_says_each_thing_once_and_is_logged_once(void **state) {
 
 static void the_plain_route_comes_before_preference(void **state) {
     (void)state;
-    write_table(PLAIN("gpu"));
+    write_table(PLAIN("gpu") WINNER("gpu", "G1", "535"));
     start();
     expect_routed(of_class(3), "gpu", VYRE_ROUTER_BY_ROUTE, "");
     const vyre_router_choice *choice = ask_for(of_class(3));
@@ -194,8 +197,23 @@ static void what_cannot_be_followed_is_told(void **state) {
          "times of `gpu` on \"G2\", and this device is \"G1\""},
         {ROW(6, "gpu", "G1", "470", 5) CPU_ROW(6, 50), "cpu", VYRE_ROUTER_BY_CLASS,
          "times of `gpu` with driver 470, and this driver is 535"},
-        {ROW(6, "gpu", "G1", "470", 5) PLAIN("gpu"), "gpu", VYRE_ROUTER_BY_ROUTE,
+        /* A route of another machine, told by its winner or else by its measurements. */
+        {ROW(6, "gpu", "G1", "470", 5) PLAIN("gpu"), "cpu", VYRE_ROUTER_BY_PREFERRED,
          "with driver 470, and this driver is 535"},
+        {PLAIN("gpu") WINNER("gpu", "G2", "535"), "cpu", VYRE_ROUTER_BY_PREFERRED,
+         "times of `gpu` on \"G2\", and this device is \"G1\""},
+        {PLAIN("gpu") WINNER("gpu", "G1", "470"), "cpu", VYRE_ROUTER_BY_PREFERRED,
+         "with driver 470, and this driver is 535"},
+        {PLAIN("gpu") WINNER("gpu", "G1", "535"), "gpu", VYRE_ROUTER_BY_ROUTE, ""},
+        {PLAIN("gpu") EXCLUDED("gpu", "G1", "535", "time", "data = \"host\"\nclass = 60\n")
+             ROW(6, "gpu", "G2", "535", 5) "[[classes.op]]\ndata = \"resident\"\nclass = 9\n"
+                                           "backend = \"gpu\"\ndevice = \"G1\"\n"
+                                           "driver = \"535\"\nlatency_ns = 4\n",
+         "gpu", VYRE_ROUTER_BY_ROUTE, "times of `gpu` on \"G2\""},
+        /* Of a winner from before the route was certified again. */
+        {PLAIN("gpu") WINNER("cpu", "", "16"), "gpu", VYRE_ROUTER_BY_ROUTE,
+         "does not say which device it was measured on"},
+        {PLAIN("gpu"), "gpu", VYRE_ROUTER_BY_ROUTE, "does not say which device"},
         {PLAIN("tpu"), "cpu", VYRE_ROUTER_BY_PREFERRED, "names `tpu`, which is not available"},
         {PLAIN("preferred"), "cpu", VYRE_ROUTER_BY_PREFERRED,
          "names `preferred`, which is not available"},
@@ -253,14 +271,61 @@ static void where_all_are_wrong_nobody_runs(void **state) {
     expect_routed((vyre_router_request){.op = "other"}, "cpu", VYRE_ROUTER_BY_PREFERRED, "");
 }
 
-static void an_oracle_is_chosen_only_where_it_was_measured(void **state) {
+static void an_oracle_is_never_chosen(void **state) {
     (void)state;
     runner *oracle = runner_make(&(mock_spec){.id = "reference", .rank = 1, .version = "1"}, 10);
     add(oracle);
     start();
     expect_routed(of_class(6), "cpu", VYRE_ROUTER_BY_PREFERRED, "");
     write_table(ROW(6, "reference", "", "1", 5) CPU_ROW(6, 50));
-    expect_routed(of_class(6), "reference", VYRE_ROUTER_BY_CLASS, "");
+    expect_routed(of_class(6), "cpu", VYRE_ROUTER_BY_CLASS, "names the oracle `reference`");
+    write_table(PLAIN("reference") WINNER("reference", "", "1"));
+    expect_routed(of_class(6), "cpu", VYRE_ROUTER_BY_PREFERRED, "names the oracle `reference`");
+    write_table(PLAIN("reference:0"));
+    expect_routed(of_class(6), "cpu", VYRE_ROUTER_BY_PREFERRED, "names the oracle `reference:0`");
+    assert_int_equal(mock_count(oracle->m, MOCK_create), 0);
+}
+
+/* A backend that cannot run a program does not stand in the way of those that can, however well it
+ * scores or was measured. */
+static void what_cannot_run_the_program_is_skipped(void **state) {
+    (void)state;
+    vyre_op_set few = *vyre_core_supported_ops();
+    few.words[VYRE_OP_MUL / 64] &= ~(UINT64_C(1) << VYRE_OP_MUL % 64);
+    runner *narrow = runner_make(
+        &(mock_spec){.id = "narrow",
+                     .rank = 1,
+                     .version = "1",
+                     .slots = MOCK_BIT(supported_ops) | MOCK_BIT(max_storage_buffer_bytes),
+                     .max_storage_buffer_bytes = UINT32_MAX,
+                     .ops = &few},
+        10);
+    add(narrow);
+    start();
+    vyre_program *twice = contract_program(TWICE), *sum = contract_program(SUM);
+    vyre_program *wide = contract_program(
+        "program wide(x: inout buffer<u32>) over x workgroup 64 { x[gid] = lid; }");
+    expect_routed((vyre_router_request){.program = sum, .bytes = 64}, "narrow",
+                  VYRE_ROUTER_BY_PREFERRED, "");
+    expect_routed((vyre_router_request){.program = twice, .bytes = 64}, "cpu",
+                  VYRE_ROUTER_BY_PREFERRED, "`narrow` is skipped: program `twice` uses `mul`");
+    char key[VYRE_ROUTE_KEY_BYTES], text[1024];
+    vyre_route_key(twice, key);
+    snprintf(text, sizeof text,
+             "[routes.\"%s\"]\nbackend = \"narrow\"\nobservations = []\n[winners.\"%s\"]\n"
+             "backend = \"narrow\"\ndevice = \"\"\ndriver = \"1\"\n",
+             key, key);
+    write_table(text);
+    expect_routed((vyre_router_request){.program = twice, .bytes = 64}, "cpu",
+                  VYRE_ROUTER_BY_PREFERRED, "`narrow` is skipped");
+    /* Limits count, too. Nobody here takes such workgroups. */
+    const vyre_router_choice *choice;
+    const vyre_router_request request = {.program = wide, .bytes = 64};
+    expect_fail(vyre_router_ask(router, &request, &choice), VYRE_STATUS_UNAVAILABLE,
+                "would run in workgroups of 64 x 1 x 1");
+    vyre_program_release(twice);
+    vyre_program_release(sum);
+    vyre_program_release(wide);
 }
 
 static void a_weaker_grade_is_chosen_only_where_it_will_do(void **state) {
@@ -290,11 +355,11 @@ static void a_program_stands_for_itself(void **state) {
     write_table(text);
     start();
     const vyre_router_request request = {.program = twice, .bytes = 64};
-    expect_routed(request, "gpu", VYRE_ROUTER_BY_ROUTE, "");
+    expect_routed(request, "gpu", VYRE_ROUTER_BY_ROUTE, "does not say which device");
     expect_routed((vyre_router_request){.program = sum, .bytes = 64}, "cpu",
                   VYRE_ROUTER_BY_PREFERRED, "");
     expect_routed((vyre_router_request){.program = same, .bytes = 64}, "gpu", VYRE_ROUTER_BY_ROUTE,
-                  "");
+                  "does not say which device");
     const vyre_router_choice *choice;
     expect_fail(vyre_router_ask(router, &(vyre_router_request){0}, &choice),
                 VYRE_STATUS_INVALID_ARGUMENT, "neither an operation nor a program");
@@ -346,36 +411,27 @@ static void a_lost_device_is_acquired_again(void **state) {
     expect_fail(vyre_router_name(router, "tpu", &named), VYRE_STATUS_NOT_FOUND, "`tpu`");
 }
 
-static void asking_again_costs_next_to_nothing(void **state) {
+static void asking_again_needs_no_memory(void **state) {
     (void)state;
     write_table(CROSSOVER);
     router = NULL;
     expect_ok(vyre_router_create(registry, path, (vyre_route_clock){0}, &router));
-    enum { BATCHES = 20, ASKS = 2000 };
-    double best = 1e9;
-    for (int batch = 0; batch < BATCHES; batch++) {
-        struct timespec begin, end;
-        clock_gettime(CLOCK_MONOTONIC, &begin);
-        for (uint32_t i = 0; i < ASKS; i++) {
-            vyre_router_choice_release(ask_for(of_class(5 + i % 16)));
-        }
-        clock_gettime(CLOCK_MONOTONIC, &end);
-        double ns =
-            ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) /
-            ASKS;
-        best = ns < best ? ns : best;
+    for (uint32_t class = 0; class < 16; class ++) {
+        vyre_router_choice_release(ask_for(of_class(5 + class)));
     }
-    print_message("%.0f ns a decision\n", best);
-#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    assert_true(best < 1000 || getenv("VYRE_TEST_EMULATED"));
-#endif
+    failing_allocator_start(1); /* none is asked for memory */
+    for (uint32_t i = 0; i < 2000; i++) {
+        vyre_router_choice_release(ask_for(of_class(5 + i % 16)));
+    }
+    failing_allocator_stop();
+    assert_false(failing_allocator_failed());
 }
 
 /* Threads ask while the file changes under them. */
 static atomic_bool stop;
 
 static void *keep_asking(void *argument) {
-    size_t *count = argument;
+    atomic_size_t *count = argument;
     for (uint32_t i = 0; !stop; i++) {
         const vyre_router_request request = of_class(5 + i % 20);
         const vyre_router_choice *choice;
@@ -384,7 +440,7 @@ static void *keep_asking(void *argument) {
             abort();
         }
         vyre_router_choice_release(choice);
-        ++*count;
+        atomic_fetch_add(count, 1);
     }
     return NULL;
 }
@@ -393,7 +449,7 @@ static void any_thread_may_ask(void **state) {
     (void)state;
     enum { THREADS = 4, CHANGES = 60 };
     pthread_t threads[THREADS];
-    size_t counts[THREADS] = {0};
+    atomic_size_t counts[THREADS] = {0};
     expect_ok(vyre_router_create(registry, path, (vyre_route_clock){0}, &router));
     stop = false;
     for (size_t i = 0; i < THREADS; i++) {
@@ -406,10 +462,14 @@ static void any_thread_may_ask(void **state) {
         pthread_rwlock_unlock(&router->lock);
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
+    for (size_t i = 0; i < THREADS; i++) {
+        while (!atomic_load(&counts[i])) { /* on a busy machine a thread may start late */
+            sched_yield();
+        }
+    }
     stop = true;
     for (size_t i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_true(counts[i] > 0);
     }
 }
 
@@ -462,12 +522,13 @@ int main(void) {
         TEST(the_plain_route_comes_before_preference),
         TEST(what_cannot_be_followed_is_told),
         TEST(where_all_are_wrong_nobody_runs),
-        TEST(an_oracle_is_chosen_only_where_it_was_measured),
+        TEST(an_oracle_is_never_chosen),
+        TEST(what_cannot_run_the_program_is_skipped),
         TEST(a_weaker_grade_is_chosen_only_where_it_will_do),
         TEST(a_program_stands_for_itself),
         TEST(a_change_of_the_file_is_noticed_within_a_second),
         TEST(a_lost_device_is_acquired_again),
-        TEST(asking_again_costs_next_to_nothing),
+        TEST(asking_again_needs_no_memory),
         TEST(any_thread_may_ask),
         TEST(without_memory_asking_fails_whole),
     };

@@ -152,6 +152,49 @@ static void without_memory_it_fails_whole(void **state) {
     assert_int_equal(total, 6);
 }
 
+#define TIMES(name, factor)                                                                        \
+    "program " name                                                                                \
+    "(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x { y[gid] = x[gid] * " factor "; }"
+
+/* The lowering that was registered for a backend's target is what runs there. */
+static void a_registered_lowering_runs(void **state) {
+    (void)state;
+    vyre_program *twice = check_program(TIMES("twice", "2"));
+    vyre_program *thrice = check_program(TIMES("thrice", "3"));
+    const vyre_lowering lowerings[] = {{check_target(VYRE_TARGET_REFERENCE_BACKEND), thrice, NULL}};
+    const vyre_operation operations[] = {
+        {.id = "t.both",
+         .dialect = "t",
+         .built = twice,
+         .lowerings = lowerings,
+         .lowering_count = 1},
+        {.id = "t.lowered", .dialect = "t", .lowerings = lowerings, .lowering_count = 1},
+    };
+    const vyre_operation *const all[] = {&operations[0], &operations[1]};
+    vyre_dialects *snapshot;
+    expect_ok(vyre_dialects_make(all, 2, &snapshot));
+    vyre_dialects_install(snapshot);
+    uint32_t x[] = {1, 2}, y[] = {0, 0};
+    const vyre_argument arguments[] = {{"x", x, NULL, sizeof x}, {"y", NULL, y, sizeof y}};
+    expect_ok(sum("reference", "t.both", arguments, 2));
+    assert_memory_equal(y, ((uint32_t[]){3, 6}), sizeof y);
+    memset(y, 0, sizeof y);
+    expect_ok(sum("reference", "t.lowered", arguments, 2));
+    assert_memory_equal(y, ((uint32_t[]){3, 6}), sizeof y);
+    vyre_device *cpu;
+    vyre_status absent = vyre_acquire("cpu", &cpu);
+    if (!absent) { /* another target, for which nothing was registered */
+        expect_ok(sum("cpu", "t.both", arguments, 2));
+        assert_memory_equal(y, ((uint32_t[]){2, 4}), sizeof y);
+        expect_words(sum("cpu", "t.lowered", arguments, 2), VYRE_STATUS_UNSUPPORTED, "t.lowered",
+                     "no program for device cpu", NULL);
+    }
+    vyre_status_free(absent);
+    vyre_device_release(cpu);
+    vyre_program_release(twice);
+    vyre_program_release(thrice);
+}
+
 int main(void) {
     setenv("VYRE_DIALECT_PATH", "none", 1);
     const struct CMUnitTest tests[] = {
@@ -162,6 +205,7 @@ int main(void) {
         cmocka_unit_test(the_form_suits_the_device),
         cmocka_unit_test(a_run_uses_the_snapshot_in_force),
         cmocka_unit_test(without_memory_it_fails_whole),
+        cmocka_unit_test(a_registered_lowering_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

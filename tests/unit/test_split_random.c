@@ -4,12 +4,7 @@
 #include "conform/trial.h"
 #include "pass/split.h"
 #include "tests/unit/reference_check.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { PROGRAMS = 150 };
-#else
-enum { PROGRAMS = 2000 };
-#endif
+#include "tests/unit/settings.h"
 
 typedef struct tally {
     uint32_t programs, in_loops, in_branches, in_calls, with_atomics, with_arrays, in_repeats,
@@ -125,7 +120,7 @@ static void random_programs(void **state) {
     (void)state;
     tally counts = {0};
     uint64_t seed = 1;
-    for (; counts.programs < PROGRAMS; seed++) {
+    for (; counts.programs < test_work(600, 60); seed++) {
         conform_trial trial;
         assert_null(conform_generate(seed, &trial));
         vyre_program *result;

@@ -214,7 +214,9 @@ static void store_may_be_used_by_many_threads(void **state) {
     uint64_t bytes;
     assert_in_range(store_count(NULL, &bytes), 1, 5);
     assert_true(bytes <= 5 * STORE_ENTRY_BYTES);
-    store_check_logged(0, "");
+    if (store_log_count) { /* on a busy machine one may give up waiting for the others */
+        store_check_logged(store_log_count, "holds the file lock");
+    }
 }
 
 int main(void) {

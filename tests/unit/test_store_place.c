@@ -129,6 +129,65 @@ static void store_folder_that_others_may_write_to_is_not_used(void **state) {
     }
 }
 
+static void store_entry_is_for_this_user_alone(void **state) {
+    (void)state;
+    char name[256], path[512];
+    struct stat about;
+    mode_t before = umask(0);
+    store_put_text("p", "load");
+    umask(before);
+    assert_int_equal(store_count(name, NULL), 1);
+    store_path(path, name);
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_mode & 07777, 0600);
+}
+
+/* The entry is not used, `why` is told, and the next one takes its place. */
+static void check_unsafe(const char *path, const char *why) {
+    const vyre_cache_list *list;
+    vyre_cache_disk_counts before = vyre_cache_count_disk();
+    assert_null(vyre_cache_list_read(&list));
+    assert_int_equal(list->entry_count, 0);
+    assert_int_equal(list->refused_count, 1);
+    assert_non_null(strstr(list->refusal, why));
+    vyre_cache_list_free(list);
+    assert_false(store_has("p", ""));
+    assert_int_equal(vyre_cache_count_disk().damaged - before.damaged, 1);
+    assert_int_not_equal(access(path, F_OK), 0);
+    store_put_text("p", "load");
+    assert_true(store_has("p", "load"));
+}
+
+static void store_entry_that_others_may_write_to_is_not_used(void **state) {
+    (void)state;
+    static const mode_t modes[] = {0620, 0602, 0666};
+    char name[256], path[512];
+    store_put_text("p", "load");
+    assert_int_equal(store_count(name, NULL), 1);
+    store_path(path, name);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        assert_int_equal(chmod(path, modes[i]), 0);
+        check_unsafe(path, "others may write to");
+    }
+    store_check_logged(1, "others may write to"); /* what stays wrong is said once */
+    assert_int_equal(chmod(path, 0644), 0);       /* others only read it */
+    assert_true(store_has("p", "load"));
+}
+
+static void store_entry_of_somebody_else_is_not_used(void **state) {
+    (void)state;
+    char name[256], path[512];
+    if (geteuid() != 0) {
+        skip();
+    }
+    store_put_text("p", "load");
+    assert_int_equal(store_count(name, NULL), 1);
+    store_path(path, name);
+    assert_int_equal(chown(path, 65534, 65534), 0);
+    check_unsafe(path, "belongs to another user, number 65534");
+    store_check_logged(1, "belongs to another user");
+}
+
 static void store_folder_of_somebody_else_is_not_used(void **state) {
     (void)state;
     if (geteuid() != 0) {
@@ -176,7 +235,8 @@ static void store_folder_that_is_read_only_is_still_read(void **state) {
     if (geteuid() == 0) {
         char vyre[sizeof store_base + 8];
         snprintf(vyre, sizeof vyre, "%s/vyre", store_base);
-        assert_int_equal(chown(store_base, 0, 0) | chown(vyre, 0, 0) | chown(store_folder, 0, 0),
+        assert_int_equal(chown(store_base, 0, 0) | chown(vyre, 0, 0) | chown(store_folder, 0, 0) |
+                             chown(path, 0, 0),
                          0);
     }
     assert_true(WIFEXITED(status));
@@ -221,6 +281,9 @@ int main(void) {
         TEST(store_lies_in_a_folder_for_this_user_alone),
         TEST(store_place_comes_from_xdg_cache_home_or_home),
         TEST(store_folder_that_others_may_write_to_is_not_used),
+        TEST(store_entry_is_for_this_user_alone),
+        TEST(store_entry_that_others_may_write_to_is_not_used),
+        TEST(store_entry_of_somebody_else_is_not_used),
         TEST(store_folder_of_somebody_else_is_not_used),
         TEST(store_folder_that_is_read_only_is_still_read),
         TEST(store_lock_held_by_others_delays_stores_alone),

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "text/parser.h"
+#include "text/parse.h"
 
 typedef struct reading {
     vyre_source source;
@@ -60,7 +60,7 @@ static void check_events(const char *text, const char *expected) {
         }
     }
     assert_string_equal(found, expected);
-    assert_true(vyre_parser_done(&r.parser));
+    assert_true(parse_at_item(&r.parser));
     stop(&r);
 }
 

@@ -115,10 +115,10 @@ static void nothing_can_act_on_a_terminal(void **state) {
           "a\033b\xff\xe2\x80\xae"
           "c\x9b",
           VYRE_FORM_TEXT,
-          "file.vyre:1:3: error[V0101]: found ? here\n"
-          " 1 | a?b??c?\n"
-          "   |   ^\n"
-          "   = Fix: remove ?[31m it\n");
+          "file.vyre:1:3: error[V0101]: found \\x07 here\n"
+          " 1 | a\\x1bb\\xff\\u{202e}c\\x9b\n"
+          "   |      ^\n"
+          "   = Fix: remove \\x1b[31m it\n");
 }
 
 static void long_lines_are_cut(void **state) {

@@ -418,7 +418,7 @@ static void stop(pid_t child) {
 
 static void wait_for(const char *file, off_t size) {
     struct stat about = {0};
-    for (int i = 0; i < 3000 && (stat(file, &about) || about.st_size < size); i++) {
+    for (int i = 0; i < 60000 && (stat(file, &about) || about.st_size < size); i++) {
         usleep(10000);
     }
     assert_true(about.st_size >= size);

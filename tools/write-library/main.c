@@ -194,10 +194,9 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: write-library FOLDER FILE\n");
         return 2;
     }
-    vyre_folder_list list;
+    vyre_folder_list list = {0};
     vyre_folder_search found;
     vyre_streams streams = {0};
-    vyre_folder_list_init(&list);
     check(vyre_folder_list_add(&list, argv[1], "the build", true));
     check(vyre_folder_search_run(&found, &list, NULL, &streams));
     bool refused = tell_refused(&found);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include <vyre/registry.h>
 #include <vyre/sanitize.h>
 
 #include "base/alloc.h"
@@ -175,7 +176,8 @@ static vyre_status create(const vyre_host *host, uint32_t device, vyre_backend *
     return VYRE_OK;
 }
 
-static const vyre_registration registration = {.id = id_text, .create = create};
+static const vyre_registration registration = {
+    .id = id_text, .create = create, .supported_ops = vyre_core_supported_ops};
 static const vyre_precedence precedence = {id_text, 1000};
 static const vyre_capability capability = {id_text, true};
 

@@ -17,7 +17,9 @@ typedef struct cpu_llvm_info {
     const char *features; /* "+avx2,-avx512f,..." */
 } cpu_llvm_info;
 
-/* UNAVAILABLE where there is no libLLVM that can be used; the same answer every time. */
+/* Describes LLVM and the CPU it translates for: the one at hand, or the level of x86-64 that
+ * VYRE_CPU_FEATURES names. UNAVAILABLE where there is no libLLVM that can be used; the same answer
+ * every time. INVALID_ARGUMENT for a level that this CPU does not have. */
 VYRE_MUST_USE vyre_status cpu_llvm_open(cpu_llvm_info *out_info);
 
 /* Whether the CPU has a feature, by LLVM's name for it: "avx2". */
@@ -37,9 +39,10 @@ typedef struct cpu_llvm_threads {
     vyre_status (*run)(void (*part)(void *user, uint32_t index), void *user, uint32_t count);
 } cpu_llvm_threads;
 
-/* Optimises and translates for the CPU at hand, without fast math or contraction. `out` must be
- * empty, and stays so on an error. What LLVM objects to is a BACKEND status with its words. The
- * threads share the phases of a program: objects then stand one behind the other. */
+/* Optimises and translates for the CPU that cpu_llvm_open describes, without fast math or
+ * contraction. `out` must be empty, and stays so on an error. What LLVM objects to is a BACKEND
+ * status with its words. The threads share the phases of a program: objects then stand one behind
+ * the other. */
 VYRE_MUST_USE vyre_status cpu_llvm_compile(const vyre_strbuf *ir, cpu_llvm_form form,
                                            const cpu_llvm_threads *threads, vyre_strbuf *out);
 

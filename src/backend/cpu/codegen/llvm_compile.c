@@ -19,6 +19,7 @@ static const char old_passes[] = PASSES("instcombine");
 /* A translation under way. What LLVM has to say goes to `objection`, the first error alone. */
 typedef struct translation {
     const llvm_table *llvm;
+    const cpu_llvm_info *info; /* of the CPU it is for */
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMTargetMachineRef machine;
@@ -60,7 +61,7 @@ static bool parse(translation *t, const vyre_strbuf *ir) {
 
 static bool aim(translation *t) {
     const llvm_table *llvm = t->llvm;
-    const cpu_llvm_info *info = &llvm->info;
+    const cpu_llvm_info *info = t->info;
     t->machine = llvm->LLVMCreateTargetMachine(llvm->target, info->triple, info->cpu,
                                                info->features, LLVM_CODE_DEFAULT,
                                                LLVM_RELOCATION_PIC, LLVM_CODE_MODEL_SMALL);
@@ -148,21 +149,34 @@ static vyre_status no_memory(void) {
     return vyre_no_memory("for the code of a program");
 }
 
+/* A module as a whole, or parts of it that threads share. */
+typedef struct work {
+    const llvm_table *llvm;
+    cpu_llvm_info info; /* of the CPU it is for */
+    cpu_llvm_form form;
+    const vyre_strbuf *ir;
+    vyre_strbuf *out;
+    uint32_t count;
+    vyre_strbuf parts[CPU_MOST_PARTS];
+    LLVMMemoryBufferRef codes[CPU_MOST_PARTS];
+    vyre_status statuses[CPU_MOST_PARTS];
+} work;
+
 /* IR goes to `out`, anything else to `out_code`, which is LLVM's. */
-static vyre_status translate(const llvm_table *llvm, const vyre_strbuf *ir, cpu_llvm_form form,
-                             vyre_strbuf *out, LLVMMemoryBufferRef *out_code) {
-    translation t = {.llvm = llvm};
+static vyre_status translate(const work *w, const vyre_strbuf *ir, LLVMMemoryBufferRef *out_code) {
+    const llvm_table *llvm = w->llvm;
+    translation t = {.llvm = llvm, .info = &w->info};
     vyre_status status = VYRE_OK;
     t.context = llvm->LLVMContextCreate();
     llvm->LLVMContextSetDiagnosticHandler(t.context, hear_diagnostic, &t);
     bool made = parse(&t, ir) && aim(&t) && verify(&t) && optimise(&t) &&
-                write_form(&t, form, out) && !t.objection[0];
+                write_form(&t, w->form, w->out) && !t.objection[0];
     if (!made) {
         status = vyre_status_make(VYRE_STATUS_BACKEND,
                                   "use another backend, and report a bug with the program and this "
                                   "message",
                                   "%s refuses the code generated for the program: %s",
-                                  llvm->info.version, t.objection);
+                                  w->info.version, t.objection);
     }
     if (status && t.code) {
         llvm->LLVMDisposeMemoryBuffer(t.code);
@@ -179,8 +193,7 @@ static vyre_status translate(const llvm_table *llvm, const vyre_strbuf *ir, cpu_
     return status;
 }
 
-static vyre_status translate_or_escape(const llvm_table *llvm, const vyre_strbuf *ir,
-                                       cpu_llvm_form form, vyre_strbuf *out,
+static vyre_status translate_or_escape(const work *w, const vyre_strbuf *ir,
                                        LLVMMemoryBufferRef *out_code) {
     *out_code = NULL;
     if (setjmp(escape.back)) {
@@ -189,30 +202,17 @@ static vyre_status translate_or_escape(const llvm_table *llvm, const vyre_strbuf
                                 "LLVM cannot compile the program: %.200s", escape.reason);
     }
     escape.is_set = true;
-    vyre_status status = translate(llvm, ir, form, out, out_code);
+    vyre_status status = translate(w, ir, out_code);
     escape.is_set = false;
     return status;
 }
-
-/* A module as a whole, or parts of it that threads share. */
-typedef struct work {
-    const llvm_table *llvm;
-    cpu_llvm_form form;
-    const vyre_strbuf *ir;
-    vyre_strbuf *out;
-    uint32_t count;
-    vyre_strbuf parts[CPU_MOST_PARTS];
-    LLVMMemoryBufferRef codes[CPU_MOST_PARTS];
-    vyre_status statuses[CPU_MOST_PARTS];
-} work;
 
 /* LLVM folds some functions of constants in the arithmetic that the thread has set. */
 static void translate_part(void *user, uint32_t i) {
     work *w = user;
     fenv_t callers;
     bool is_set = !fegetenv(&callers) && !fesetenv(FE_DFL_ENV);
-    w->statuses[i] = translate_or_escape(w->llvm, w->count > 1 ? &w->parts[i] : w->ir, w->form,
-                                         w->out, &w->codes[i]);
+    w->statuses[i] = translate_or_escape(w, w->count > 1 ? &w->parts[i] : w->ir, &w->codes[i]);
     if (is_set) {
         fesetenv(&callers);
     }
@@ -245,12 +245,14 @@ static vyre_status collect(work *w, vyre_status status) {
 vyre_status cpu_llvm_compile(const vyre_strbuf *ir, cpu_llvm_form form,
                              const cpu_llvm_threads *threads, vyre_strbuf *out) {
     const llvm_table *llvm;
+    cpu_llvm_info info;
     VYRE_TRY(cpu_llvm_functions(&llvm));
+    VYRE_TRY(cpu_llvm_open(&info));
     work *w = vyre_alloc_zeroed(1, sizeof *w);
     if (!w) {
         return no_memory();
     }
-    *w = (work){.llvm = llvm, .form = form, .ir = ir, .out = out};
+    *w = (work){.llvm = llvm, .info = info, .form = form, .ir = ir, .out = out};
     w->count = form == CPU_LLVM_OBJECT ? cpu_llvm_cut(ir, threads->count, w->parts) : 1;
     vyre_status status = w->count ? threads->run(translate_part, w, w->count) : no_memory();
     status = collect(w, status);

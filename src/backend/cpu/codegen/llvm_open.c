@@ -5,6 +5,7 @@
 
 #include "backend/cpu/codegen/llvm_table.h"
 #include "backend/cpu/codegen/option.h"
+#include "base/status.h"
 
 /* Newest first; Debian's name and that of others. */
 static const char *const candidates[] = {
@@ -129,11 +130,62 @@ vyre_status cpu_llvm_functions(const llvm_table **out_table) {
                                       "backend `cpu` translates with LLVM, and %s", why_not);
 }
 
+/* A CPU that LLVM knows by name. Its features are what x86-64 itself does not have. */
+typedef struct cpu_level {
+    const char *cpu, *features;
+} cpu_level;
+
+#define LEVEL_2 "+cx16,+popcnt,+sahf,+sse3,+sse4.1,+sse4.2,+ssse3"
+#define LEVEL_3 LEVEL_2 ",+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"
+#define LEVEL_4 LEVEL_3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
+static const cpu_level levels[] = {
+    {NULL, NULL},
+    {"x86-64", "+sse2" LLVM_TUNING},
+    {"x86-64-v2", LEVEL_2 LLVM_TUNING},
+    {"x86-64-v3", LEVEL_3 LLVM_TUNING},
+    {"x86-64-v4", LEVEL_4 LLVM_TUNING},
+};
+
+/* The first feature of a list, "+avx,+avx2", that a CPU lacks, with its length; NULL if none. */
+static const char *lacks_feature(const cpu_llvm_info *info, const char *list, size_t *out_size) {
+    for (const char *at = list; (at = strchr(at, '+')) != NULL; at += *out_size) {
+        char name[16];
+        *out_size = strcspn(++at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)*out_size, at);
+        if (!cpu_llvm_has_feature(info, name)) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* Narrows the description to the level that VYRE_CPU_FEATURES names. */
+static vyre_status take_level(cpu_llvm_info *info) {
+    int number;
+    size_t size;
+    VYRE_TRY(vyre_option_choice(VYRE_OPTION_CPU_FEATURES, &number));
+    if (!number) {
+        return VYRE_OK;
+    }
+    const cpu_level *level = &levels[number];
+    const char *lacking = lacks_feature(info, level->features, &size);
+    if (lacking) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "name a lower level, or unset the variable",
+                                "VYRE_CPU_FEATURES is %s, and this CPU, which LLVM calls %s, lacks "
+                                "%.*s",
+                                level->cpu, info->cpu, (int)size, lacking);
+    }
+    info->cpu = level->cpu;
+    info->features = level->features;
+    return VYRE_OK;
+}
+
 vyre_status cpu_llvm_open(cpu_llvm_info *out_info) {
     const llvm_table *llvm;
     vyre_status status = cpu_llvm_functions(&llvm);
     *out_info = llvm->info;
-    return status;
+    return status ? status : take_level(out_info);
 }
 
 bool cpu_llvm_has_feature(const cpu_llvm_info *info, const char *name) {

@@ -17,12 +17,22 @@ enum { CPU_LANES_SCALARS = 1000 };
     X(SIXTEEN, 16, "16")                                                                           \
     X(THIRTY_TWO, 32, "32")
 
+/* The levels of the x86-64 psABI, by LLVM's names for them. */
+#define CPU_FEATURE_LEVELS(X)                                                                      \
+    X(AUTO, 0, "auto")                                                                             \
+    X(V1, 1, "x86-64")                                                                             \
+    X(V2, 2, "x86-64-v2")                                                                          \
+    X(V3, 3, "x86-64-v3")                                                                          \
+    X(V4, 4, "x86-64-v4")
+
 #define CPU_OPTIONS(X)                                                                             \
     X(THREADS, NUMBER, (0, 1024), "0",                                                             \
       "the number of threads of the cpu backend; 0: one per available CPU")                        \
     X(CPU_LANES, CHOICE, CPU_LANE_COUNTS, "auto",                                                  \
       "the 32-bit lanes of the cpu backend's vectors; 1xN: N scalars; auto: the best for each "    \
       "program")                                                                                   \
+    X(CPU_FEATURES, CHOICE, CPU_FEATURE_LEVELS, "auto",                                            \
+      "the instructions the cpu backend may use, as a level of x86-64; auto: all the CPU has")     \
     X(LLVM, PATHS, "a library", "",                                                                \
       "the libLLVM that the cpu backend opens instead of the newest it finds")
 

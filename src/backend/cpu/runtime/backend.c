@@ -11,6 +11,8 @@
 #include "backend/cpu/runtime/profile.h"
 #include "backend/cpu/runtime/queue.h"
 #include "backend/cpu/runtime/run.h"
+#include <vyre/registry.h>
+
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
@@ -260,7 +262,6 @@ static void device_profile(const vyre_backend *backend, vyre_profile *out_profil
     out_profile->l1_cache_bytes = cpu_l1_bytes();
     out_profile->l2_cache_bytes = cpu_l2_bytes();
     out_profile->memory_bandwidth_gbps = cpu_bandwidth_known();
-    out_profile->ideal_vector_pack_bits = (uint64_t)self->lanes * 32;
     out_profile->timing_quality = VYRE_TIMING_HOST_ONLY;
     out_profile->grade = VYRE_GRADE_EXACT;
 }
@@ -335,7 +336,8 @@ static vyre_status create(const vyre_host *host, uint32_t index, vyre_backend *o
     return VYRE_OK;
 }
 
-static const vyre_registration registration = {.id = id_text, .create = create};
+static const vyre_registration registration = {
+    .id = id_text, .create = create, .supported_ops = vyre_core_supported_ops};
 static const vyre_precedence precedence = {id_text, 100};
 static const vyre_capability capability = {id_text, true};
 

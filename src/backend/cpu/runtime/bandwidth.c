@@ -77,22 +77,21 @@ static void read_file(void) {
 
 static void write_file(uint64_t number) {
     vyre_store_place place = {.folder = -1};
-    vyre_strbuf text = {0}, path = {0};
+    vyre_strbuf text = {0}, name = {0};
     vyre_status status = is_kept() ? vyre_store_open(&place, true) : VYRE_OK;
     if (!status && place.folder >= 0) {
         describe(&text);
-        vyre_strbuf_printf(&path, "%s/", vyre_strbuf_string(&place.path));
-        file_name(&text, &path);
+        file_name(&text, &name);
         vyre_strbuf_u64(&text, number);
         vyre_strbuf_puts(&text, "\n");
-        if (!text.failed && !path.failed) {
-            status = vyre_file_replace(vyre_strbuf_string(&path), text.data, text.size);
+        if (!text.failed && !name.failed) {
+            status = vyre_store_write(&place, name.data, text.data, text.size);
         }
     }
     vyre_status_free(status);
     vyre_store_close(&place);
     vyre_strbuf_free(&text);
-    vyre_strbuf_free(&path);
+    vyre_strbuf_free(&name);
 }
 
 uint64_t cpu_bandwidth_known(void) {

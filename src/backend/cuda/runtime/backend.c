@@ -1,4 +1,6 @@
 #include "backend/cuda/runtime/backend.h"
+#include <vyre/registry.h>
+
 #include "base/status.h"
 
 #include <string.h>
@@ -217,11 +219,8 @@ static void device_profile(const vyre_backend *backend, vyre_profile *out_profil
     /* Two transfers a clock on each line of the bus. */
     out_profile->memory_bandwidth_gbps =
         (uint64_t)info->memory_clock_khz * 2 * (info->bus_bits / 8) / 1000000;
-    out_profile->ideal_vector_pack_bits = 128;
     out_profile->shared_memory_bank_count = 32;
     out_profile->shared_memory_bank_width_bytes = 4;
-    memcpy(out_profile->ideal_workgroup_tile, (const uint32_t[]){256, 1, 1},
-           sizeof out_profile->ideal_workgroup_tile);
     out_profile->timing_quality = VYRE_TIMING_DEVICE_TIMESTAMPS;
     out_profile->grade = VYRE_GRADE_EXACT; /* prepare refuses a device that is not */
 }
@@ -321,8 +320,10 @@ static uint32_t device_count(const vyre_host *host) {
     return cuda_device_count();
 }
 
-static const vyre_registration registration = {
-    .id = id_text, .create = create, .device_count = device_count};
+static const vyre_registration registration = {.id = id_text,
+                                               .create = create,
+                                               .supported_ops = vyre_core_supported_ops,
+                                               .device_count = device_count};
 static const vyre_precedence precedence = {id_text, 10};
 static const vyre_capability capability = {id_text, true};
 

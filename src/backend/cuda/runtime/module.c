@@ -10,12 +10,24 @@
 
 enum { LOG_BYTES = 4096, IMAGE_ALIGNMENT = 64 };
 
-static vyre_status refuse(cuda_device *device, CUresult result, const char *name, const char *log) {
+/* The driver's log, made one line of. */
+static void join_lines(char *log) {
+    size_t size = strlen(log);
+    while (size && (log[size - 1] == '\n' || log[size - 1] == ' ')) {
+        log[--size] = '\0';
+    }
+    for (; *log; log++) {
+        *log = *log == '\n' ? ' ' : *log;
+    }
+}
+
+static vyre_status refuse(cuda_device *device, CUresult result, const char *name, char *log) {
     if (result == CUDA_ERROR_OUT_OF_MEMORY || cuda_error_is_final(result)) {
         return cuda_check(device, result, "compiling `%s`", name);
     }
     char error[CUDA_ERROR_TEXT_BYTES];
     cuda_error_text(device->cuda, result, error);
+    join_lines(log);
     return vyre_status_make(VYRE_STATUS_BACKEND,
                             result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION
                                 ? "install a newer driver"

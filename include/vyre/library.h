@@ -1,11 +1,21 @@
 /* Library: the operations that a text may call by id.
  *
- * The language knows no registry: whoever parses a text passes a library. A parse enters it at the
- * first call of an operation and leaves it at its end, so everything it finds belongs together. */
-#ifndef VYRE_TEXT_LIBRARY_H
-#define VYRE_TEXT_LIBRARY_H
+ * A process has one provider of operations, a library. It is the registry of dialects (dialect.h)
+ * unless another library is installed before the first parse:
+ *
+ *     static const vyre_library mine = {"mine", enter, find, at, leave};
+ *     status = vyre_provider_install(&mine);
+ *
+ * A parse enters the library at the first call of an operation and leaves it at its end, so
+ * everything it finds belongs together. */
+#ifndef VYRE_LIBRARY_H
+#define VYRE_LIBRARY_H
 
 #include <vyre/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef enum vyre_library_form {
     VYRE_LIBRARY_PROGRAM, /* its steps replace the call */
@@ -34,12 +44,22 @@ typedef struct vyre_library_view {
 /* Outlives all its views. */
 struct vyre_library {
     const char *id;
-    /* What is found does not change from enter to leave. Nothing is held after an error. */
+    /* What is found does not change from enter to leave. Nothing is held after an error. Either may
+     * be NULL: nothing to do. */
     vyre_status (*enter)(vyre_library_view *view);
     bool (*find)(const vyre_library_view *view, vyre_str id, vyre_library_source *out_source);
     /* The ids in order, to suggest a near one; a NULL pointer past the last. */
     vyre_str (*at)(const vyre_library_view *view, size_t index);
     void (*leave)(vyre_library_view *view);
 };
+
+/* Makes a library, in static storage, the provider of the process. The first installation counts:
+ * one with the same id is accepted and changes nothing, another is refused. While another library
+ * than the registry is installed, vyre_dialects_try_enter fails. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_provider_install(const vyre_library *library);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

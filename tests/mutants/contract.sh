@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Holds the tests of the driver contract against planted mistakes (contract.toml, Mutants.cmake): each
+# statement S1 to S120 has at least one, no test fails without any, and each mistake fails a test that
+# has the statement's number in its name.
+#
+#   contract.sh FOLDER [NAME...]     the tests in FOLDER; all mutants, or those whose names contain a NAME
+set -euo pipefail
+
+statements=120
+list=$(dirname "${BASH_SOURCE[0]}")/contract.toml
+
+# One mutant, or none for the name `none`: a line, and whether it is as it should be. A mutant is found
+# if a test with its number fails, or is the one during which the process ends or stands still.
+try() {
+    local folder=$1 name=$2 test=$3 status=0 answer number verdict=SURVIVES
+    answer=$(mktemp)
+    MUTANT=${name#none} timeout 60 "$folder/$test" >"$answer" 2>&1 || status=$?
+    number=${name%%-*}
+    if [ "$name" = none ]; then
+        verdict=$([ "$status" = 0 ] && echo passes || echo WRONG)
+    elif grep -qE "^\[  FAILED  \] .*_${number}(_|$)" "$answer" ||
+        { [ "$status" -ge 124 ] && grep -E '^\[ RUN ' "$answer" | tail -1 | grep -qE "_${number}(_|$)"; }; then
+        verdict=found
+    elif [ "$status" != 0 ]; then
+        verdict=ELSEWHERE # another test noticed
+    fi
+    printf '%-9s %-45s %s\n' "$verdict" "$name" "$test"
+    [[ $verdict == found || $verdict == passes ]] || tail -n 12 "$answer" | sed 's/^/    /'
+    rm -f "$answer"
+    [[ $verdict == found || $verdict == passes ]]
+}
+
+if [ "$1" = --try ]; then
+    try "$2" "$3" "$4"
+    exit
+fi
+
+folder=$1
+shift
+# Lines of a name and its test.
+rows=$(awk -F"'" '/^name = / { name = $2 } /^test = / { print name, $2 }' "$list")
+missing=
+for ((i = 1; i <= statements; i++)); do
+    grep -q "^S$i-" <<<"$rows" || missing+=" S$i"
+done
+if [ -n "$missing" ]; then
+    echo "contract.toml has no mutant for$missing. Fix: add one for each statement" >&2
+    exit 1
+fi
+if [ $# -gt 0 ]; then
+    rows=$(grep -F "$(printf '%s\n' "$@")" <<<"$rows")
+fi
+report=$(mktemp)
+start=$SECONDS
+{ awk '{ print "none", $2 }' <<<"$rows" | sort -u; echo "$rows"; } |
+    xargs -P "$(nproc)" -L 1 bash "${BASH_SOURCE[0]}" --try "$folder" >"$report" || true
+grep -vE '^(found|passes) ' "$report" || true
+total=$(grep -c . <<<"$rows") good=$(grep -c '^found ' "$report" || true)
+tests=$(awk '{ print $2 }' <<<"$rows" | sort -u | grep -c .) passed=$(grep -c '^passes ' "$report" || true)
+rm -f "$report"
+printf 'contract: %d of %d mutants found, %d of %d tests pass without one, %d s\n' "$good" "$total" "$passed" \
+    "$tests" $((SECONDS - start))
+[ "$good" = "$total" ] && [ "$passed" = "$tests" ]
