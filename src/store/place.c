@@ -75,7 +75,7 @@ static vyre_status check_file(const vyre_store_place *place, const char *name, i
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "remove it, and check who may write to that folder",
                                 "a compiled program is not used: %s/%s belongs to another user, "
-                                "number %lu",
+                                "with ID %lu",
                                 path, name, (unsigned long)about.st_uid);
     case WRITABLE:
         return vyre_status_make(

@@ -367,17 +367,17 @@ static void load_S119_refuses_routes_that_others_may_write(void **state) {
     assert_int_equal(about.st_mode & 07777, 0644);
     vyre_routes_free(load(path));
     assert_int_equal(chmod(path, 0664), 0);
-    expect_not_trusted(path, "others than its owner may write to");
+    expect_not_trusted(path, "users other than its owner may write to");
     vyre_status status = vyre_routes_save(table, path); /* nor are they merged into ours */
     assert_non_null(status);
     vyre_status_free(status);
     assert_int_equal(chmod(path, 0644), 0);
     assert_int_equal(chmod(folder, 0777), 0);
-    expect_not_trusted(path, "others than its owner may write to");
+    expect_not_trusted(path, "users other than its owner may write to");
     assert_int_equal(chmod(folder, 0700), 0);
     if (geteuid() == 0) {
         assert_int_equal(chown(path, 65534, 65534), 0);
-        expect_not_trusted(path, "belongs to another user, number 65534");
+        expect_not_trusted(path, "belongs to another user, with ID 65534");
     } else {
         printf("unavailable: only root can stand for two users\n");
     }

@@ -322,7 +322,7 @@ static void what_cannot_run_the_program_is_skipped(void **state) {
     const vyre_router_choice *choice;
     const vyre_router_request request = {.program = wide, .bytes = 64};
     expect_fail(vyre_router_ask(router, &request, &choice), VYRE_STATUS_UNAVAILABLE,
-                "would run in workgroups of 64 x 1 x 1");
+                "needs workgroups of 64 x 1 x 1");
     vyre_program_release(twice);
     vyre_program_release(sum);
     vyre_program_release(wide);
