@@ -108,9 +108,9 @@ static vyre_status check_planted(const char *name, const char *path, const struc
         return VYRE_OK;
     }
     return vyre_status_make(
-        VYRE_STATUS_IO, "name a file in a folder of your own, or have the other one removed",
-        "%s is not written: it is a %s of another user, number %lu, in a folder "
-        "that everybody may write to",
+        VYRE_STATUS_IO, "name a file in your own folder, or have the other one removed",
+        "%s is not written: it is a %s of another user, with ID %lu, in a folder that everybody "
+        "may write to",
         name, S_ISLNK(about->st_mode) ? "link" : "file", (unsigned long)about->st_uid);
 }
 

@@ -56,7 +56,7 @@ vyre_status vyre_probe(const char *what, void (*function)(const void *subject),
                        const void *subject) {
     int ends[2];
     if (pipe(ends) != 0) {
-        return vyre_status_make(VYRE_STATUS_IO, "let the process open more files",
+        return vyre_status_make(VYRE_STATUS_IO, "raise the open file limit (ulimit -n)",
                                 "%s cannot be tried in a process of its own: %s", what,
                                 strerror(errno));
     }
@@ -69,7 +69,7 @@ vyre_status vyre_probe(const char *what, void (*function)(const void *subject),
     if (child < 0) {
         int error = errno;
         close(ends[0]);
-        return vyre_status_make(VYRE_STATUS_UNAVAILABLE, "let the process start others",
+        return vyre_status_make(VYRE_STATUS_UNAVAILABLE, "raise the process limit (ulimit -u)",
                                 "%s cannot be tried in a process of its own: %s", what,
                                 strerror(error));
     }

@@ -144,8 +144,8 @@ static vyre_str as_str(const char *text) {
 static vyre_status check_ops(const vyre_backend *backend, const vyre_program *program) {
     const vyre_op_set *ops = backend->slots->supported_ops(backend);
     if (!ops) {
-        return vyre_status_make(VYRE_STATUS_BACKEND, "let `supported_ops` always give the set",
-                                "backend `%s` does not say which operations it has",
+        return vyre_status_make(VYRE_STATUS_BACKEND, "make `supported_ops` always return the set",
+                                "backend `%s` does not report its operations",
                                 backend->slots->id(backend));
     }
     bool splits = !(backend->slots->features(backend) & VYRE_FEATURE_GRID_SYNC);

@@ -73,14 +73,14 @@ static vyre_status check_file(const vyre_store_place *place, const char *name, i
     case SAFE: break;
     case FOREIGN:
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "remove it, and see who may write to that folder",
+                                "remove it, and check who may write to that folder",
                                 "a compiled program is not used: %s/%s belongs to another user, "
-                                "number %lu",
+                                "with ID %lu",
                                 path, name, (unsigned long)about.st_uid);
     case WRITABLE:
         return vyre_status_make(
             VYRE_STATUS_INVALID_ARGUMENT, "nothing is lost: it is compiled and stored again",
-            "a compiled program is not used: others may write to %s/%s", path, name);
+            "a compiled program is not used: other users may write to %s/%s", path, name);
     }
     return VYRE_OK;
 }

@@ -93,7 +93,7 @@ static void warn_of_direction(vyre_source *source) {
         spot.length = 3;
         vyre_source_report(source, spot, 806,
                            "remove it, unless you know what the text looks like without it",
-                           "U+%04X changes the direction of the text behind it; the file has %zu "
+                           "U+%04X changes the direction of the text after it; the file has %zu "
                            "character%s of that kind",
                            (unsigned)vyre_utf8_read(first), count, count == 1 ? "" : "s");
     }

@@ -204,7 +204,7 @@ static void a_device_that_does_not_come_back_ends_it(void **state) {
     vyre_status status = conform_session_run(&c, device);
     assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_DEVICE_LOST);
     assert_non_null(strstr(vyre_status_text(status), "sizes.repeat."));
-    assert_non_null(strstr(vyre_status_text(status), "Fix: run each of them by itself"));
+    assert_non_null(strstr(vyre_status_text(status), "Fix: run each case by itself"));
     vyre_status_free(status);
     conform_session_deinit(&c);
     vyre_device_release(device);

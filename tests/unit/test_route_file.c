@@ -377,7 +377,7 @@ static void load_S119_refuses_routes_that_others_may_write(void **state) {
     assert_int_equal(chmod(folder, 0700), 0);
     if (geteuid() == 0) {
         assert_int_equal(chown(path, 65534, 65534), 0);
-        expect_not_trusted(path, "belongs to another user, number 65534");
+        expect_not_trusted(path, "belongs to another user, with ID 65534");
     } else {
         printf("unavailable: only root can stand for two users\n");
     }

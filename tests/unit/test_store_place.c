@@ -167,10 +167,10 @@ static void store_entry_that_others_may_write_to_is_not_used(void **state) {
     store_path(path, name);
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         assert_int_equal(chmod(path, modes[i]), 0);
-        check_unsafe(path, "others may write to");
+        check_unsafe(path, "other users may write to");
     }
-    store_check_logged(1, "others may write to"); /* what stays wrong is said once */
-    assert_int_equal(chmod(path, 0644), 0);       /* others only read it */
+    store_check_logged(1, "other users may write to"); /* what stays wrong is said once */
+    assert_int_equal(chmod(path, 0644), 0);            /* others only read it */
     assert_true(store_has("p", "load"));
 }
 
@@ -184,7 +184,7 @@ static void store_entry_of_somebody_else_is_not_used(void **state) {
     assert_int_equal(store_count(name, NULL), 1);
     store_path(path, name);
     assert_int_equal(chown(path, 65534, 65534), 0);
-    check_unsafe(path, "belongs to another user, number 65534");
+    check_unsafe(path, "belongs to another user, with ID 65534");
     store_check_logged(1, "belongs to another user");
 }
 
