@@ -10,7 +10,7 @@
 #include <vyre/wire.h>
 
 #include "backend/cpu/codegen/emit.h"
-#include "backend/cpu/codegen/llvm.h"
+#include "backend/cpu/runtime/compiler.h"
 #include "backend/cuda/codegen/ahead.h"
 #include "backend/reference/machine.h"
 #include "base/alloc.h"
@@ -25,8 +25,9 @@
 /* X(name) in the order in which they run. */
 #define STAGES(X)                                                                                  \
     X(parse)                                                                                       \
-    X(print) X(encode) X(decode) X(math) X(fold) X(unroll) X(promote) X(licm) X(cse) X(dce)        \
-        X(split) X(fill) X(layout) X(ptx) X(emit) X(llvm)
+    X(print)                                                                                       \
+    X(encode) X(decode) X(math) X(fold) X(unroll) X(promote) X(licm) X(cse) X(dce) X(split)        \
+        X(fill) X(layout) X(ptx) X(emit) X(llvm)
 
 typedef enum stage {
 #define STAGE(name) STAGE_##name,
@@ -141,16 +142,8 @@ static void measure_analyses(point *p, const vyre_program *program) {
     stop(p, STAGE_layout);
 }
 
-static vyre_status run_here(void (*part)(void *user, uint32_t index), void *user, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        part(user, i);
-    }
-    return VYRE_OK;
-}
-
 static void measure_backends(point *p, const vyre_program *program, const vyre_program *lowered) {
     const cpu_target target = {.lanes = 8, .has_half = true, .has_gather = true};
-    const cpu_llvm_threads threads = {1, run_here};
     const vyre_ir *ir = vyre_program_ir(lowered);
     cpu_phase_info *infos = vyre_alloc_zeroed(ir->phase_count, sizeof *infos);
     vyre_strbuf ptx = {0}, code = {0}, object = {0};
@@ -165,7 +158,7 @@ static void measure_backends(point *p, const vyre_program *program, const vyre_p
     stop(p, STAGE_emit);
     p->ir_bytes = code.size;
     start();
-    vyre_status status = cpu_llvm_compile(&code, CPU_LLVM_OBJECT, &threads, &object);
+    vyre_status status = cpu_compiler_run(&code, CPU_LLVM_OBJECT, 0, &object);
     stop(p, STAGE_llvm);
     if (status) {
         printf("    %s\n", vyre_status_text(status));

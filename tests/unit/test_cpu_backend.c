@@ -404,12 +404,12 @@ static void artifacts_of_other_semantics_are_made_again(void **state) {
     vyre_program *program = contract_program(STEPS);
     vyre_strbuf artifact = {0}, none = {0};
     cpu_executable *native;
-    expect_ok(cpu_executable_make(program, NULL, 0, &artifact, &native));
+    expect_ok(cpu_executable_make(program, &(cpu_source){0}, &artifact, &native));
     cpu_executable_release(native);
     assert_int_equal(artifact.data[AT], VYRE_SEMANTICS);
     artifact.data[AT]--;
-    expect_ok(
-        cpu_executable_make(program, (uint8_t *)artifact.data, artifact.size, &none, &native));
+    const cpu_source stored = {(const uint8_t *)artifact.data, artifact.size, 0};
+    expect_ok(cpu_executable_make(program, &stored, &none, &native));
     assert_int_equal(none.size, artifact.size);
     cpu_executable_release(native);
     vyre_strbuf_free(&none);
