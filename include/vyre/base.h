@@ -11,6 +11,10 @@
 #define VYRE_VERSION_PATCH 0
 #define VYRE_VERSION_STRING "0.1.0"
 
+/* The version of docs/semantics.md. It grows whenever a valid program gives other bytes than
+ * before: compiled programs and certificates of another version are not taken. */
+#define VYRE_SEMANTICS 2
+
 #if defined(__GNUC__) || defined(__clang__)
 #define VYRE_API __attribute__((visibility("default")))
 #define VYRE_MUST_USE __attribute__((warn_unused_result))

@@ -152,6 +152,7 @@ void conform_certificate_write(const conform_session *c, vyre_strbuf *text) {
     vyre_device_profile(c->device, &profile);
     put_number(&w, "format", CONFORM_CERTIFICATE_FORMAT);
     put_string(&w, "vyre", VYRE_VERSION_STRING);
+    put_number(&w, "semantics", VYRE_SEMANTICS);
     put_version(&w, "wire", WIRE_MAJOR, WIRE_MINOR);
     put_version(&w, "abi", VYRE_ABI_MAJOR, VYRE_ABI_MINOR);
     put_string(&w, "backend", vyre_device_name(c->device));
@@ -271,6 +272,18 @@ static vyre_status read_fields(const vyre_toml_value *root, conform_certificate 
     return read_words(root, "tags_asked_for", CONFORM_TAG_COUNT, tag_name, &out->tags);
 }
 
+/* It would vouch for other bytes. */
+static vyre_status check_semantics(const char *name, const vyre_toml_value *root) {
+    uint64_t semantics = 0;
+    VYRE_TRY(read_number(root, "semantics", &semantics));
+    return semantics == VYRE_SEMANTICS
+               ? VYRE_OK
+               : vyre_status_make(VYRE_STATUS_MALFORMED, "make another with `vyre conform --cert`",
+                                  "%s: the certificate is for version %llu of the semantics, and "
+                                  "this vyre has version %d",
+                                  name, (unsigned long long)semantics, VYRE_SEMANTICS);
+}
+
 vyre_status conform_certificate_parse(const char *name, vyre_str text, conform_certificate *out) {
     vyre_toml *document = NULL;
     vyre_strbuf copy = {0};
@@ -291,6 +304,7 @@ vyre_status conform_certificate_parse(const char *name, vyre_str text, conform_c
                                   name, (unsigned long long)format, CONFORM_CERTIFICATE_FORMAT);
     }
     status = status ? status : check_digest(name, &copy);
+    status = status ? status : check_semantics(name, vyre_toml_root(document));
     status = status ? status : read_fields(vyre_toml_root(document), out);
     vyre_toml_free(document);
     out->text = copy.data;

@@ -212,7 +212,7 @@ void conform_session_json_list(const conform_session *c, vyre_json *json);
 void conform_smallest(const conform_failure *failure, vyre_strbuf *text);
 
 /* Certificates. */
-enum { CONFORM_CERTIFICATE_FORMAT = 1 };
+enum { CONFORM_CERTIFICATE_FORMAT = 2 };
 
 /* What a certificate says, read from one. */
 typedef struct conform_certificate {

@@ -216,6 +216,7 @@ vyre_status vyre_backend_compile(const vyre_backend *backend, const vyre_program
     translation t = {.backend = backend,
                      .program = program,
                      .key = {
+                         .semantics = VYRE_SEMANTICS,
                          .backend = as_str(slots->id(backend)),
                          .backend_version = as_str(slots->version(backend)),
                          .device = as_str(profile.device),

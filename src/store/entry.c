@@ -8,13 +8,14 @@
 static const char magic[8] = "vyre\r\n\x1a"; /* and a NUL: what text tools change, they damage */
 
 enum {
-    FORMAT_VERSION = 2,
+    FORMAT_VERSION = 3,
     AT_VERSION = 8,
     AT_NAME_SIZE = 12,
     AT_KEY_SIZE = 16,
     AT_PAYLOAD_SIZE = 24,
     HEADER_SIZE = 32,
     CHECKSUM_SIZE = 8,
+    SEMANTICS_SIZE = 4,
     KEY_PARTS = 6,
 };
 
@@ -53,6 +54,7 @@ void vyre_store_key_encode(const vyre_store_key *key, vyre_strbuf *out) {
     write_number(digest, key->digest.low, 8);
     write_number(digest + 8, key->digest.high, 8);
     list_parts(&copy, &digest_bytes, parts);
+    put_number(out, key->semantics, SEMANTICS_SIZE);
     for (size_t i = 0; i < KEY_PARTS; i++) {
         put_number(out, parts[i]->size, 8);
         vyre_strbuf_add(out, parts[i]->data, parts[i]->size);
@@ -62,6 +64,11 @@ void vyre_store_key_encode(const vyre_store_key *key, vyre_strbuf *out) {
 bool vyre_store_key_decode(vyre_str bytes, vyre_store_key *out_key) {
     vyre_str digest = {0}, *parts[KEY_PARTS];
     *out_key = (vyre_store_key){0};
+    if (bytes.size < SEMANTICS_SIZE) {
+        return false;
+    }
+    out_key->semantics = (uint32_t)get_number(bytes.data, SEMANTICS_SIZE);
+    bytes = (vyre_str){bytes.data + SEMANTICS_SIZE, bytes.size - SEMANTICS_SIZE};
     list_parts(out_key, &digest, parts);
     for (size_t i = 0; i < KEY_PARTS; i++) {
         if (bytes.size < 8 || get_number(bytes.data, 8) > bytes.size - 8) {

@@ -8,8 +8,8 @@
  *     name, key, payload
  *     checksum          u64, XXH3 of everything before
  *
- * The key is its parts, each behind its size as u64, in the order of vyre_store_key. The file's
- * name is the 128-bit hash of the key in hexadecimal digits. */
+ * The key is the semantics as u32, then its parts in the order of vyre_store_key, each behind its
+ * size as u64. The file's name is the 128-bit hash of the key in hexadecimal digits. */
 #ifndef VYRE_STORE_ENTRY_H
 #define VYRE_STORE_ENTRY_H
 

@@ -20,6 +20,7 @@
 
 /* Any bytes; all borrowed. */
 typedef struct vyre_store_key {
+    uint32_t semantics; /* VYRE_SEMANTICS of the library that compiled */
     vyre_str backend, backend_version;
     vyre_str device, driver_version;
     vyre_digest digest;

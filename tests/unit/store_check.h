@@ -24,7 +24,7 @@
 #include "store/entry.h"
 
 /* The file of an entry of store_put_text, with a program of one byte and a payload of four. */
-enum { STORE_ENTRY_BYTES = 132 };
+enum { STORE_ENTRY_BYTES = 136 };
 
 static char store_base[] = P_tmpdir "/vyre-store-XXXXXX"; /* what XDG_CACHE_HOME is set to */
 static char store_folder[sizeof store_base + 32];

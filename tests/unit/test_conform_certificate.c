@@ -111,6 +111,24 @@ static void what_differs_is_named(void **state) {
                        "profile.is_gpu: on the certificate nothing, now false\n");
 }
 
+/* It vouches for bytes that programs no longer give. */
+static void a_certificate_of_other_semantics_is_refused(void **state) {
+    (void)state;
+    char now[32];
+    snprintf(now, sizeof now, "semantics = %d", VYRE_SEMANTICS);
+    static const char *const others[] = {"semantics = 1", "semantics = 99", "",
+                                         "semantics = \"x\""};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        conform_certificate certificate;
+        vyre_status status = read_forged(now, others[i], &certificate);
+        assert_non_null(status);
+        assert_non_null(strstr(vyre_status_text(status), "semantics"));
+        assert_non_null(strstr(vyre_status_text(status), "Fix: "));
+        assert_null(certificate.text);
+        vyre_status_free(status);
+    }
+}
+
 /* A right digest does not make sense of what it is over. */
 static void wrong_types_are_refused(void **state) {
     (void)state;
@@ -202,6 +220,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_asked_for_comes_back),
         cmocka_unit_test(what_differs_is_named),
+        cmocka_unit_test(a_certificate_of_other_semantics_is_refused),
         cmocka_unit_test(wrong_types_are_refused),
         cmocka_unit_test(every_changed_byte_and_every_cut_is_refused),
         cmocka_unit_test(the_same_run_gives_the_same_certificate),

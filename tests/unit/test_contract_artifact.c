@@ -3,6 +3,7 @@
  * no other. */
 #include <vyre/cache.h>
 
+#include "base/file.h"
 #include "tests/unit/contract_check.h"
 #include "tests/unit/store_check.h"
 
@@ -66,6 +67,37 @@ static void artifact_comes_back_to_the_same_compile(void **state) {
     assert_true(compile(&base));
 }
 
+/* The one entry there is, as a library of these semantics would have stored it. */
+static void store_again(uint32_t semantics) {
+    char name[256], path[512];
+    vyre_strbuf file = {0};
+    vyre_store_entry entry;
+    vyre_store_key key;
+    assert_int_equal(store_count(name, NULL), 1);
+    store_path(path, name);
+    expect_ok(vyre_file_read(path, 1 << 20, &file));
+    assert_int_equal(vyre_store_entry_decode((vyre_str){file.data, file.size}, &entry),
+                     VYRE_STORE_VALID);
+    assert_true(vyre_store_key_decode(entry.key, &key));
+    store_empty();
+    key.semantics = semantics;
+    key.name = entry.name;
+    vyre_store_put(&key, entry.payload.data, entry.payload.size);
+    vyre_strbuf_free(&file);
+}
+
+static void artifact_of_other_semantics_does_not_come_back(void **state) {
+    (void)state;
+    const attempt base = {TWICE_BY("s"), "1", "card", "9", false};
+    store_empty();
+    assert_false(compile(&base));
+    store_again(VYRE_SEMANTICS);
+    assert_true(compile(&base));
+    store_again(VYRE_SEMANTICS - 1);
+    assert_false(compile(&base));
+    store_empty();
+}
+
 static void artifact_that_is_not_given_is_not_stored(void **state) {
     (void)state;
     const attempt none = {TWICE_BY("v"), "none", "card", "9", true};
@@ -104,6 +136,7 @@ int main(void) {
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(artifact_comes_back_to_the_same_compile),
+        cmocka_unit_test(artifact_of_other_semantics_does_not_come_back),
         cmocka_unit_test(artifact_that_is_not_given_is_not_stored),
         cmocka_unit_test(artifact_that_is_refused_does_no_harm),
     };

@@ -395,6 +395,26 @@ static void artifacts_are_taken_or_made_again(void **state) {
     vyre_program_release(program);
 }
 
+/* The head has them behind its name, its version, the lanes and the phases. */
+static void artifacts_of_other_semantics_are_made_again(void **state) {
+    (void)state;
+    enum { AT = 20 };
+    vyre_program *program = contract_program(STEPS);
+    vyre_strbuf artifact = {0}, none = {0};
+    cpu_executable *native;
+    expect_ok(cpu_executable_make(program, NULL, 0, &artifact, &native));
+    cpu_executable_release(native);
+    assert_int_equal(artifact.data[AT], VYRE_SEMANTICS);
+    artifact.data[AT]--;
+    expect_ok(
+        cpu_executable_make(program, (uint8_t *)artifact.data, artifact.size, &none, &native));
+    assert_int_equal(none.size, artifact.size);
+    cpu_executable_release(native);
+    vyre_strbuf_free(&none);
+    vyre_strbuf_free(&artifact);
+    vyre_program_release(program);
+}
+
 static void programs_are_shown(void **state) {
     (void)state;
     vyre_program *program = contract_program(TWICE);
@@ -405,6 +425,24 @@ static void programs_are_shown(void **state) {
     expect_ok(cpu_executable_show(program, true, &text));
     assert_non_null(strstr(text.data, "phase_0:"));
     vyre_strbuf_free(&text);
+    vyre_program_release(program);
+}
+
+/* VYRE_CPU_LANES says nothing of phases with subgroup operations. */
+static void subgroups_have_their_own_lanes(void **state) {
+    (void)state;
+    static const char *const lanes[] = {"1", "1x4", "4", "16"};
+    vyre_program *program =
+        contract_program("program sums(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x "
+                         "workgroup 64 subgroup 8 { y[gid] = subgroup_add(x[gid]); }");
+    for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++) {
+        vyre_strbuf text = {0};
+        setenv("VYRE_CPU_LANES", lanes[i], 1);
+        expect_ok(cpu_executable_show(program, false, &text));
+        assert_non_null(strstr(text.data, "vectors of 8 lanes: the width of its subgroups"));
+        vyre_strbuf_free(&text);
+    }
+    unsetenv("VYRE_CPU_LANES");
     vyre_program_release(program);
 }
 
@@ -541,7 +579,9 @@ int main(void) {
         cmocka_unit_test(async_runs_go_on_by_themselves),
         cmocka_unit_test(rounding_of_the_caller_does_not_matter),
         cmocka_unit_test(artifacts_are_taken_or_made_again),
+        cmocka_unit_test(artifacts_of_other_semantics_are_made_again),
         cmocka_unit_test(programs_are_shown),
+        cmocka_unit_test(subgroups_have_their_own_lanes),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(threads_share_a_device),
         cmocka_unit_test(one_thread_is_enough),

@@ -562,10 +562,20 @@ static void artifacts_are_taken_or_made_again(void **state) {
     assert_int_equal(none.size, 0); /* nothing new to store */
     assert_int_equal(fake->calls(FAKE_cuLinkCreate), links);
     cuda_executable_release(native);
+    /* Of other semantics, which the head has behind its name and five numbers. */
+    enum { SEMANTICS_AT = 28 };
+    assert_int_equal(artifact.data[SEMANTICS_AT], VYRE_SEMANTICS);
+    artifact.data[SEMANTICS_AT]--;
+    expect_ok(cuda_executable_make(own, program, (uint8_t *)artifact.data, artifact.size, &none,
+                                   &native));
+    assert_int_equal(none.size, artifact.size);
+    cuda_executable_release(native);
+    vyre_strbuf_free(&none);
+    artifact.data[SEMANTICS_AT]++;
     artifact.data[artifact.size / 2] ^= 1;
     expect_ok(cuda_executable_make(own, program, (uint8_t *)artifact.data, artifact.size, &none,
                                    &native));
-    assert_int_equal(fake->calls(FAKE_cuLinkCreate), links + made);
+    assert_int_equal(fake->calls(FAKE_cuLinkCreate), links + 2 * made);
     assert_int_equal(none.size, artifact.size);
     cuda_executable_release(native);
     vyre_strbuf_free(&none);

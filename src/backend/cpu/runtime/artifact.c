@@ -7,7 +7,7 @@
 
 typedef struct head {
     char magic[8];
-    uint32_t version, lanes, phase_count, zero;
+    uint32_t version, lanes, phase_count, semantics;
     uint64_t cpu, features; /* hashes */
 } head;
 
@@ -22,6 +22,7 @@ static head make_head(const cpu_artifact_key *key) {
         .version = CPU_ARTIFACT_VERSION,
         .lanes = key->lanes,
         .phase_count = key->phase_count,
+        .semantics = VYRE_SEMANTICS,
         .cpu = vyre_hash(key->cpu, strlen(key->cpu)),
         .features = vyre_hash(key->features, strlen(key->features)),
     };

@@ -6,7 +6,7 @@
 
 typedef struct head {
     char magic[8];
-    uint32_t version, sm, isa, driver, phase_count, zero;
+    uint32_t version, sm, isa, driver, phase_count, semantics;
 } head;
 
 typedef struct phase_row {
@@ -28,6 +28,7 @@ static head make_head(const cuda_artifact_key *key) {
         .isa = key->isa,
         .driver = key->driver,
         .phase_count = key->phase_count,
+        .semantics = VYRE_SEMANTICS,
     };
 }
 
