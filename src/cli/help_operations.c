@@ -17,8 +17,10 @@ static const struct {
     {VYRE_OP_AND, "Bits", NULL},
     {VYRE_OP_FMA, "Floats", NULL},
     {VYRE_OP_EQ, "Comparison, choice, conversion",
-     "`a > b` and `a >= b` are `b < a` and `b <= a`."},
-    {VYRE_OP_EXP, "Elementary functions", NULL},
+     "`a > b` and `a >= b` are `b < a` and `b <= a`. T(a) of an `a` that has type T is `a`: a NaN "
+     "keeps its bits."},
+    {VYRE_OP_EXP, "Elementary functions",
+     "On f16 and bf16 all of them are correctly rounded, also those of two arguments."},
     {VYRE_OP_LOAD, "Memory and barriers",
      "`x` is an array. Past its end a load gives 0 and a store does nothing. Atomics may take an "
      "ordering and a scope behind their operands, and all but `atomic_store` give the old value."},

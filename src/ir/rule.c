@@ -134,8 +134,9 @@ static bool check_elementary(vyre_op op, uint32_t count, const vyre_type *types,
         snprintf(error->message, sizeof error->message,
                  "`%s` is not defined for f64: no correctly rounded result is known yet",
                  vyre_lookup_op(op)->name);
-        snprintf(error->fix, sizeof error->fix, "compute it in f32: f64(%s(f32(x)))",
-                 vyre_lookup_op(op)->name);
+        snprintf(error->fix, sizeof error->fix,
+                 "where the 24 bits of an f32 are enough, compute it there: f64(%s(f32(x)%s))",
+                 vyre_lookup_op(op)->name, count == 2 ? ", f32(y)" : "");
         return false;
     }
     return expect_same(op, 0, count, types, VYRE_CLASS_FLOAT, error);

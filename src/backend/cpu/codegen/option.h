@@ -21,7 +21,8 @@ enum { CPU_LANES_SCALARS = 1000 };
     X(THREADS, NUMBER, (0, 1024), "0",                                                             \
       "how many threads the cpu backend runs programs on; 0: one for each CPU it may use")         \
     X(CPU_LANES, CHOICE, CPU_LANE_COUNTS, "auto",                                                  \
-      "32-bit lanes of the cpu backend's vectors, 1xN being N scalars; auto: what suits best")     \
+      "32-bit lanes of the cpu backend's vectors, 1xN being N scalars; auto: what suits best; a "  \
+      "phase with subgroup operations has the lanes of its subgroups, whatever it says")           \
     X(LLVM, PATHS, "a library", "",                                                                \
       "the libLLVM that the cpu backend opens, in place of the newest it finds")
 
