@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 __extension__ typedef __int128 wide; /* holds every sum and, wrapping, every product */
 __extension__ typedef unsigned __int128 unsigned_wide;
@@ -86,8 +87,22 @@ static double smaller(double x, double y) {
     return x < y || (x == y && signbit(x)) ? x : y;
 }
 
+/* x y + z of f16 and bf16, rounded to odd: the product is exact, and a sum that is not becomes the
+ * one of its two neighbours whose last bit is set. Rounding that to the format gives what rounding
+ * the exact sum once would have given. */
+static double fused_narrow(double x, double y, double z) {
+    double product = x * y, sum = product + z;
+    double part = sum - product, error = (product - (sum - part)) + (z - part);
+    uint64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    bool is_exact = !(error < 0 || error > 0); /* also where it is infinite */
+    return is_exact || bits & 1 ? sum : nextafter(sum, error > 0 ? INFINITY : -INFINITY);
+}
+
 static double fused(vyre_type type, double x, double y, double z) {
-    return type == VYRE_TYPE_F64 ? fma(x, y, z) : fmaf((float)x, (float)y, (float)z);
+    return type == VYRE_TYPE_F64   ? fma(x, y, z)
+           : type == VYRE_TYPE_F32 ? fmaf((float)x, (float)y, (float)z)
+                                   : fused_narrow(x, y, z);
 }
 
 static uint64_t compute_float(vyre_op op, vyre_type type, uint64_t a, uint64_t b, uint64_t c) {
