@@ -62,12 +62,12 @@ static void cache_lists_entries_as_text(void **state) {
     put_two();
     setenv("VYRE_CACHE_LIMIT", "3M", 1);
     check("",
-          "FOLDER: 2 programs, 276 bytes of 3.0 MiB\n"
+          "FOLDER: 2 programs, 284 bytes of 3.0 MiB\n"
           "since it was last cleared: 0 hits, 0 misses, 2 stores, 0 evictions, 0 damaged files\n\n"
           "backend   device           program  digest                            bytes  last use\n"
-          "mock 1.2  Some \"GPU\" 1000           0000000000001234000000000000abcd    144  "
+          "mock 1.2  Some \"GPU\" 1000           0000000000001234000000000000abcd    148  "
           "2033-05-18 03:33\n"
-          "mock 1.2  device           saxpy    00000000000000020000000000000001    132  "
+          "mock 1.2  device           saxpy    00000000000000020000000000000001    136  "
           "2001-09-09 01:46\n");
     unsetenv("VYRE_CACHE_LIMIT");
 }
@@ -79,7 +79,7 @@ static void cache_lists_entries_as_json(void **state) {
     check("--format json", "{\n"
                            "  \"path\": \"FOLDER\",\n"
                            "  \"limit_bytes\": 268435456,\n"
-                           "  \"total_bytes\": 276,\n"
+                           "  \"total_bytes\": 284,\n"
                            "  \"other_files\": 0,\n"
                            "  \"counts\": {\n"
                            "    \"hits\": 2,\n"
@@ -96,7 +96,7 @@ static void cache_lists_entries_as_json(void **state) {
                            "      \"driver_version\": \"550.1\",\n"
                            "      \"program\": \"\",\n"
                            "      \"digest\": \"0000000000001234000000000000abcd\",\n"
-                           "      \"bytes\": 144,\n"
+                           "      \"bytes\": 148,\n"
                            "      \"last_use\": \"2033-05-18T03:33:20Z\"\n"
                            "    },\n"
                            "    {\n"
@@ -106,7 +106,7 @@ static void cache_lists_entries_as_json(void **state) {
                            "      \"driver_version\": \"550.1\",\n"
                            "      \"program\": \"saxpy\",\n"
                            "      \"digest\": \"00000000000000020000000000000001\",\n"
-                           "      \"bytes\": 132,\n"
+                           "      \"bytes\": 136,\n"
                            "      \"last_use\": \"2001-09-09T01:46:40Z\"\n"
                            "    }\n"
                            "  ]\n"
@@ -117,7 +117,7 @@ static void cache_clear_removes_all_and_says_how_much(void **state) {
     (void)state;
     put_two();
     use_in_children();
-    check("--clear", "removed 2 files, 276 bytes\n");
+    check("--clear", "removed 2 files, 284 bytes\n");
     assert_int_equal(store_count(NULL, NULL), 0);
     check("--clear --format json", "{\n  \"removed_files\": 0,\n  \"removed_bytes\": 0\n}\n");
     check("",
