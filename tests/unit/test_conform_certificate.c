@@ -129,24 +129,6 @@ static void a_certificate_of_other_semantics_is_refused(void **state) {
     }
 }
 
-/* It vouches for bytes that programs no longer give. */
-static void a_certificate_of_other_semantics_is_refused(void **state) {
-    (void)state;
-    char now[32];
-    snprintf(now, sizeof now, "semantics = %d", VYRE_SEMANTICS);
-    static const char *const others[] = {"semantics = 1", "semantics = 99", "",
-                                         "semantics = \"x\""};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        conform_certificate certificate;
-        vyre_status status = read_forged(now, others[i], &certificate);
-        assert_non_null(status);
-        assert_non_null(strstr(vyre_status_text(status), "semantics"));
-        assert_non_null(strstr(vyre_status_text(status), "Fix: "));
-        assert_null(certificate.text);
-        vyre_status_free(status);
-    }
-}
-
 /* A right digest does not make sense of what it is over. */
 static void wrong_types_are_refused(void **state) {
     (void)state;
