@@ -2,7 +2,6 @@
 #include <setjmp.h>
 #include <stdio.h>
 
-#include "backend/cpu/codegen/llvm_effort.h"
 #include "backend/cpu/codegen/llvm_parts.h"
 #include "backend/cpu/codegen/llvm_table.h"
 #include "base/alloc.h"
@@ -25,8 +24,6 @@ typedef struct translation {
     LLVMModuleRef module;
     LLVMTargetMachineRef machine;
     LLVMMemoryBufferRef code; /* what came out, unless it is IR */
-    cpu_llvm_effort effort;
-    bool is_too_deep; /* a function wants more stack than the emitter allows it */
     char objection[1024];
 } translation;
 
@@ -42,23 +39,11 @@ static void object_and_dispose(translation *t, char *message) {
     t->llvm->LLVMDisposeMessage(message);
 }
 
-/* Without optimisation every value that leaves its block has a place of its own on the stack. */
-static bool is_about_stack(const char *message) {
-    return strstr(message, "stack frame size");
-}
-
 static void hear_diagnostic(LLVMDiagnosticInfoRef info, void *argument) {
     translation *t = argument;
-    int severity = t->llvm->LLVMGetDiagInfoSeverity(info);
-    if (severity != LLVM_SEVERITY_ERROR && severity != LLVM_SEVERITY_WARNING) {
-        return;
+    if (t->llvm->LLVMGetDiagInfoSeverity(info) == LLVM_SEVERITY_ERROR) {
+        object_and_dispose(t, t->llvm->LLVMGetDiagInfoDescription(info));
     }
-    char *message = t->llvm->LLVMGetDiagInfoDescription(info);
-    t->is_too_deep |= is_about_stack(message);
-    if (severity == LLVM_SEVERITY_ERROR || t->is_too_deep) {
-        object(t, message);
-    }
-    t->llvm->LLVMDisposeMessage(message);
 }
 
 static bool parse(translation *t, const vyre_strbuf *ir) {
@@ -77,10 +62,9 @@ static bool parse(translation *t, const vyre_strbuf *ir) {
 static bool aim(translation *t) {
     const llvm_table *llvm = t->llvm;
     const cpu_llvm_info *info = t->info;
-    int level = t->effort == CPU_LLVM_FULL ? LLVM_CODE_DEFAULT : LLVM_CODE_NONE;
-    t->machine =
-        llvm->LLVMCreateTargetMachine(llvm->target, info->triple, info->cpu, info->features, level,
-                                      LLVM_RELOCATION_PIC, LLVM_CODE_MODEL_SMALL);
+    t->machine = llvm->LLVMCreateTargetMachine(llvm->target, info->triple, info->cpu,
+                                               info->features, LLVM_CODE_DEFAULT,
+                                               LLVM_RELOCATION_PIC, LLVM_CODE_MODEL_SMALL);
     if (!t->machine) {
         object(t, "no target machine");
         return false;
@@ -105,9 +89,6 @@ static bool verify(translation *t) {
 
 static bool optimise(translation *t) {
     const llvm_table *llvm = t->llvm;
-    if (t->effort == CPU_LLVM_LEAST) {
-        return true;
-    }
     LLVMPassBuilderOptionsRef options = llvm->LLVMCreatePassBuilderOptions();
     LLVMErrorRef error =
         llvm->LLVMRunPasses(t->module, llvm->major < 18 ? old_passes : passes, t->machine, options);
@@ -184,18 +165,13 @@ typedef struct work {
 /* IR goes to `out`, anything else to `out_code`, which is LLVM's. */
 static vyre_status translate(const work *w, const vyre_strbuf *ir, LLVMMemoryBufferRef *out_code) {
     const llvm_table *llvm = w->llvm;
-    translation t = {
-        .llvm = llvm, .info = &w->info, .effort = cpu_llvm_effort_of(vyre_strbuf_string(ir))};
+    translation t = {.llvm = llvm, .info = &w->info};
     vyre_status status = VYRE_OK;
     t.context = llvm->LLVMContextCreate();
     llvm->LLVMContextSetDiagnosticHandler(t.context, hear_diagnostic, &t);
     bool made = parse(&t, ir) && aim(&t) && verify(&t) && optimise(&t) &&
                 write_form(&t, w->form, w->out) && !t.objection[0];
-    if (t.is_too_deep) {
-        status = vyre_status_make(
-            VYRE_STATUS_UNSUPPORTED, "split it into several programs, or use another backend",
-            "the program is too large for backend `cpu`: %.200s", t.objection);
-    } else if (!made) {
+    if (!made) {
         status = vyre_status_make(VYRE_STATUS_BACKEND,
                                   "use another backend, and report a bug with the program and this "
                                   "message",
