@@ -450,7 +450,8 @@ static void dispatch_S57_into_replaces_what_was_there(void **state) {
 }
 
 /* What a backend may do to the list that it is given. */
-static enum { LARGER, SMALLER, ELSEWHERE } damage;
+enum { LARGER, SMALLER, ELSEWHERE };
+static int damage;
 
 static vyre_status damaging_dispatch(const vyre_backend *backend, const vyre_call *call,
                                      vyre_output *outputs) {
