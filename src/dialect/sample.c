@@ -146,7 +146,7 @@ static uint64_t read_atom(reader *r) {
         name.size++;
     }
     if (!name.size) {
-        refuse(r, next ? "no value" : "no value");
+        refuse(r, "no value");
         return 0;
     }
     return name.size == 1 && *name.data == 'n' ? r->n : read_call(r, name);

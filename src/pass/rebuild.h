@@ -76,9 +76,9 @@ void vyre_rebuild_end(vyre_rebuild *rebuild, uint32_t owner, uint32_t count, uin
 /* A terminator with these values of `to`. */
 void vyre_rebuild_jump(vyre_rebuild *rebuild, uint32_t jump, uint32_t count,
                        const uint32_t *values);
-/* An instruction that owns no block, on values of `to`; `array` is what an access goes to. Gives
- * its value, VYRE_NONE if it has none or several. */
-uint32_t vyre_rebuild_inst(vyre_rebuild *rebuild, uint32_t inst, uint32_t array,
+/* The instruction `at`, which owns no block, on values of `to`; `array` is what an access goes to.
+ * Gives its value, VYRE_NONE if it has none or several. */
+uint32_t vyre_rebuild_inst(vyre_rebuild *rebuild, uint32_t at, uint32_t array,
                            const uint32_t *operands);
 /* The names of the values of a phase; phases come in their order. */
 void vyre_rebuild_names(vyre_rebuild *rebuild, const vyre_phase *phase);

@@ -30,8 +30,8 @@ static const char *const errors[] = {
     "`vyre-libs-many` is registered 3 times. Fix: ",
     "`zlib` does not start with `vyre-libs-`. Fix: rename it to `vyre-libs-zlib`",
     "an extern operation of the dialect `vyre-libs-good` has an empty ID. Fix: ",
-    "`vyre-libs-lost::operation` names the dialect `vyre-libs-lost`, which is not registered. "
-    "Fix: ",
+    ("`vyre-libs-lost::operation` names the dialect `vyre-libs-lost`, which is not registered. "
+     "Fix: "),
 };
 enum { ERRORS = sizeof errors / sizeof *errors };
 
