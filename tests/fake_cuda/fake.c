@@ -236,8 +236,9 @@ CUresult cuLinkAddData_v2(CUlinkState state, int kind, void *data, size_t size, 
 }
 
 CUresult cuLinkComplete(CUlinkState state, void **cubin, size_t *size) {
-    const struct timespec pause = {fake.spec.compile_ms / 1000,
-                                   fake.spec.compile_ms % 1000 * 1000000L};
+    uint32_t ms =
+        __atomic_load_n(&fake.spec.compile_ms, __ATOMIC_RELAXED); /* a test may set it now */
+    const struct timespec pause = {ms / 1000, ms % 1000 * 1000000L};
     nanosleep(&pause, NULL); /* out of the lock */
     INSIDE(cuLinkComplete, {
         *cubin = state->text;

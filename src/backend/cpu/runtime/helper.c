@@ -66,9 +66,16 @@ typedef struct start {
     int error;   /* of what went wrong first */
 } start;
 
+/* The thread sanitizer would take what children do for the parent's own. */
+#ifdef __SANITIZE_THREAD__
+#define NOT_INSTRUMENTED __attribute__((no_sanitize_thread))
+#else
+#define NOT_INSTRUMENTED
+#endif
+
 /* Children call the system by number: what the C library keeps in memory is the parent's. Signals
  * stay blocked until the helper itself admits them. */
-static int become_helper(void *argument) {
+NOT_INSTRUMENTED static int become_helper(void *argument) {
     start *s = argument;
     for (int stream = 0; stream < CPU_HELPER_SOCKET; stream++) {
         syscall(SYS_dup3, s->nowhere, stream, 0);
@@ -82,7 +89,7 @@ static int become_helper(void *argument) {
 /* The first child lives only to be the parent of the second, which is nobody's child then: neither
  * wait() nor SIGCHLD tells the program around us of it. It shares our descriptors, so that the one
  * of the process is ours. */
-static int start_and_leave(void *argument) {
+NOT_INSTRUMENTED static int start_and_leave(void *argument) {
     start *s = argument;
     int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
     if (clone(become_helper, s->stack, flags, s, &s->process) < 0) {
