@@ -66,9 +66,12 @@ typedef struct start {
     int error;   /* of what went wrong first */
 } start;
 
-/* The thread sanitizer would take what children do for the parent's own. */
+/* The thread sanitizer would take what children do for the parent's own, and its clone() expects
+ * children with a memory of their own. */
 #ifdef __SANITIZE_THREAD__
 #define NOT_INSTRUMENTED __attribute__((no_sanitize_thread))
+int __clone(int (*function)(void *), void *stack, int flags, void *argument, ...);
+#define clone __clone
 #else
 #define NOT_INSTRUMENTED
 #endif
