@@ -343,8 +343,8 @@ typedef struct vyre_compile {
     const uint8_t *artifact; /* from an earlier compile of this program, or NULL. If compiling with
                                 it fails, the host tries again without it */
     size_t artifact_size;
-    uint64_t timeout_ns; /* since 1.1. What is left to compile in; 0: no limit. The host does not
-                          * wait longer, and drops what comes later */
+    uint64_t timeout_ns; /* since 1.1. The time left for compiling; 0: no limit. The host does not
+                          * wait longer, and drops a later result */
     uint64_t reserved[3];
 } vyre_compile;
 

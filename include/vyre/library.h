@@ -44,8 +44,8 @@ typedef struct vyre_library_view {
 /* Outlives all its views. */
 struct vyre_library {
     const char *id;
-    /* What is found does not change from enter to leave. Nothing is held after an error. Either may
-     * be NULL: nothing to do. */
+    /* A view finds the same operations from enter to leave. After an error it holds nothing. Either
+     * function may be NULL. */
     vyre_status (*enter)(vyre_library_view *view);
     bool (*find)(const vyre_library_view *view, vyre_str id, vyre_library_source *out_source);
     /* The ids in order, to suggest a near one; a NULL pointer past the last. */

@@ -11,8 +11,8 @@
 
 #include "backend/cpu/codegen/llvm.h"
 
-/* What is known of libLLVM and the CPU, as long as the process lives. An earlier process may have
- * stored it; otherwise a helper is started. UNAVAILABLE where there is no libLLVM. */
+/* Describes libLLVM and the CPU; valid as long as the process. An earlier process may have stored
+ * the description; otherwise this starts a helper. UNAVAILABLE where there is no libLLVM. */
 VYRE_MUST_USE vyre_status cpu_compiler_info(cpu_llvm_info *out_info);
 
 /* Like cpu_llvm_compile. TIMEOUT if LLVM is not done at the deadline, by vyre_now_ns; 0: none but
