@@ -338,7 +338,7 @@ static void translate_all(void) {
     must(vyre_device_prepare(device));
     cuda_device *own = device->backend->state;
     must(cuda_device_enter(own, &before));
-    const cuda_target target = {own->info.sm, own->info.isa, "phase", false};
+    const cuda_target target = {own->info.sm, own->info.isa, "phase", false, 1};
     double sum = 0;
     for (size_t i = 0; i < KERNELS_COUNT; i++) {
         cuda_phase_info infos[64];

@@ -79,6 +79,11 @@ VYRE_API uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyr
 VYRE_API uint32_t vyre_build_scratch(vyre_builder *builder, const char *name, vyre_type type,
                                      uint32_t size);
 
+/* Declares a constant array, at any time: `length` elements of `type`, as C has them in memory. The
+ * builder copies them. Equal arrays are one. An array that no instruction uses is left out. */
+VYRE_API uint32_t vyre_build_constant_array(vyre_builder *builder, const char *name, vyre_type type,
+                                            uint32_t length, const void *elements);
+
 /* Sizes: expressions that the host evaluates before the run. Each handle may be used once, as an
  * operand or in a declaration. */
 VYRE_API uint32_t vyre_build_size_const(vyre_builder *builder, uint64_t value);

@@ -69,18 +69,21 @@ typedef enum vyre_resource_kind {
     VYRE_RESOURCE_BUFFER,
     VYRE_RESOURCE_SCRATCH,
     VYRE_RESOURCE_SHARED,
-    VYRE_RESOURCE_PRIVATE
+    VYRE_RESOURCE_PRIVATE,
+    VYRE_RESOURCE_CONSTANT /* read-only; its elements are in `data` */
 } vyre_resource_kind;
 
 /* An array that can be indexed. Buffers come first, in argument order, then scratch arrays, then
- * the shared and private arrays of each phase. */
+ * constant arrays in the order of their first use, then the shared and private arrays of each
+ * phase. */
 typedef struct vyre_resource {
     uint8_t kind;   /* vyre_resource_kind */
     uint8_t type;   /* of the elements */
-    uint8_t access; /* buffers: vyre_access; others: inout */
+    uint8_t access; /* buffers: vyre_access; constant arrays: in; others: inout */
     uint8_t zero;
-    uint32_t size;   /* buffers and scratch: length in elements, as a size; VYRE_NONE: any length */
-    uint32_t length; /* shared and private: length in elements; else 0 */
+    uint32_t size;   /* buffers and scratch: length in elements, as a size; VYRE_NONE: any length;
+                      * constant arrays: where the elements start in `data`, a multiple of 8 */
+    uint32_t length; /* shared, private and constant arrays: length in elements; else 0 */
 } vyre_resource;
 
 /* Size expressions. The host evaluates them in checked 64-bit arithmetic before the run. A size is
@@ -176,8 +179,9 @@ typedef struct vyre_ir {
     const vyre_inst *insts;
     const char *strings; /* name of the program, then of its arguments, each with a NUL */
     const vyre_requirement *requirements;
+    const uint8_t *data; /* elements of constant arrays, little-endian */
     uint32_t arg_count, resource_count, size_count, step_count, phase_count;
-    uint32_t const_count, operand_count, inst_count, string_bytes, requirement_count;
+    uint32_t const_count, operand_count, inst_count, string_bytes, requirement_count, data_bytes;
 
     /* Debug information. It does not affect the meaning or the digest. Name 0 means no name. */
     const char *debug_strings;            /* starts with an empty string */
@@ -240,6 +244,7 @@ typedef struct vyre_stats {
     uint32_t loads, stores, atomics, barriers, grid_barriers, subgroup_ops;
     uint32_t integer_ops, float_ops, elementary_ops;
     uint32_t shared_bytes, private_bytes; /* the largest of any phase */
+    uint32_t constant_bytes;              /* of all constant arrays */
     uint64_t cost;                        /* of all instructions, each counted once */
     uint64_t memory_bytes;                /* heap memory of the program */
 } vyre_stats;

@@ -165,6 +165,9 @@ void cli_describe_json(vyre_json *json, const vyre_program *program) {
     vyre_json_add_string(json, "digest", vyre_strbuf_string(&digest));
     add_arguments(json, ir);
     add_arrays(json, ir, "scratch", VYRE_RESOURCE_SCRATCH, 0, ir->resource_count);
+    if (ir->data_bytes) {
+        add_arrays(json, ir, "constants", VYRE_RESOURCE_CONSTANT, 0, ir->resource_count);
+    }
     if (ir->requirement_count) {
         add_requirements(json, ir);
     }

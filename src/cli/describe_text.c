@@ -99,10 +99,11 @@ static void describe_array(vyre_strbuf *text, const vyre_ir *ir, uint32_t resour
     vyre_strbuf_putc(text, ']');
 }
 
-static void describe_scratch(vyre_strbuf *text, const vyre_ir *ir) {
-    const char *label = "scratch";
+/* Arrays of the program, of one kind. */
+static void describe_arrays(vyre_strbuf *text, const vyre_ir *ir, vyre_resource_kind kind,
+                            const char *label) {
     for (uint32_t i = 0; i < ir->resource_count; i++) {
-        if (ir->resources[i].kind == VYRE_RESOURCE_SCRATCH) {
+        if (ir->resources[i].kind == kind) {
             cli_describe_label(text, label);
             describe_array(text, ir, i);
             vyre_strbuf_putc(text, '\n');
@@ -248,7 +249,8 @@ void cli_describe_text(vyre_strbuf *text, const vyre_program *program, const cha
     cli_describe_digest(text, program);
     vyre_strbuf_putc(text, '\n');
     describe_arguments(text, ir);
-    describe_scratch(text, ir);
+    describe_arrays(text, ir, VYRE_RESOURCE_SCRATCH, "scratch");
+    describe_arrays(text, ir, VYRE_RESOURCE_CONSTANT, "constants");
     describe_requirements(text, ir);
     describe_steps(text, ir);
     describe_statistics(text, &stats);

@@ -35,6 +35,21 @@ static uint32_t random_size(generator *g, uint32_t buffer) {
     return vyre_build_size_op(g->b, operations[generate_below(g, 3)], length, constant);
 }
 
+static void declare_constants(generator *g) {
+    enum { MOST = 300 };
+    uint32_t count = generate_one_in(g, 2) ? generate_below(g, 3) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t elements[MOST * 8];
+        vyre_type type = generate_one_in(g, 4) ? generate_type(g) : generate_array_type(g);
+        uint32_t length = 1 + generate_below(g, generate_one_in(g, 3) ? MOST : 12);
+        for (uint32_t k = 0; k < length; k++) {
+            generate_special(g, type, NULL, elements + (size_t)k * vyre_type_bytes(type));
+        }
+        add_array(g, vyre_build_constant_array(g->b, NULL, type, length, elements), type,
+                  ARRAY_CONSTANT);
+    }
+}
+
 static void declare_interface(generator *g) {
     static const char *const scalar_names[] = {"p", "q", "r", "s"};
     static const char *const input_names[] = {"a", "b", "c"};
@@ -72,6 +87,7 @@ static void declare_interface(generator *g) {
         uint32_t array = vyre_build_scratch(g->b, NULL, type, random_size(g, first));
         add_array(g, array, type, ARRAY_GLOBAL);
     }
+    declare_constants(g);
     g->global_count = g->array_count;
 }
 
@@ -156,7 +172,7 @@ static void draw_shape(generator *g, vyre_phase_desc *desc, uint32_t *domain) {
     for (uint32_t i = 0; i < g->global_count && desc->dimensions == 1; i++) {
         vyre_type_class class = vyre_type_class_of(g->arrays[i].type);
         if ((class == VYRE_CLASS_SIGNED || class == VYRE_CLASS_UNSIGNED) &&
-            generate_one_in(g, 12)) {
+            g->arrays[i].kind != ARRAY_CONSTANT && generate_one_in(g, 12)) {
             desc->from_memory = true;
             desc->from_resource = g->arrays[i].resource;
             desc->from_index = vyre_build_size_const(g->b, generate_below(g, 4));

@@ -42,7 +42,13 @@ typedef struct pool_value {
 /* How an array is used until the next meeting. */
 typedef enum usage { USAGE_READ, USAGE_OWN, USAGE_UPDATE } usage;
 
-typedef enum array_kind { ARRAY_INPUT, ARRAY_GLOBAL, ARRAY_SHARED, ARRAY_PRIVATE } array_kind;
+typedef enum array_kind {
+    ARRAY_INPUT,
+    ARRAY_GLOBAL,
+    ARRAY_SHARED,
+    ARRAY_PRIVATE,
+    ARRAY_CONSTANT
+} array_kind;
 
 typedef struct generated_array {
     uint32_t resource;

@@ -45,6 +45,16 @@ static bool set_workgroup(vyre_builder *builder, const vyre_phase_desc *desc, vy
     return true;
 }
 
+/* What steps read from memory stands in a buffer or scratch array. */
+static bool check_memory(vyre_builder *builder, const char *what, uint32_t resource) {
+    if (!builder_resource(builder, what, resource)) {
+        return false;
+    }
+    return builder->resources.items[resource].row.kind != VYRE_RESOURCE_CONSTANT ||
+           builder_refuse(builder, 605, "use the number itself, or a buffer or scratch array",
+                          "`%s` reads a constant array, which never changes", what);
+}
+
 static bool set_domain(vyre_builder *builder, const vyre_phase_desc *desc, vyre_phase *phase) {
     uint32_t dimensions = desc->dimensions ? desc->dimensions : 1;
     if (dimensions > 3 || (desc->from_memory && dimensions > 1)) {
@@ -59,7 +69,7 @@ static bool set_domain(vyre_builder *builder, const vyre_phase_desc *desc, vyre_
     }
     phase->from_resource = phase->from_index = VYRE_NONE;
     if (desc->from_memory && valid) {
-        valid = builder_resource(builder, "over", desc->from_resource) &&
+        valid = check_memory(builder, "over", desc->from_resource) &&
                 builder_use_size(builder, "over", desc->from_index);
         phase->from_resource = desc->from_resource;
         phase->from_index = desc->from_index;
@@ -136,7 +146,7 @@ uint32_t vyre_build_repeat_while(vyre_builder *builder, const char *name, uint32
     if (!outside_phase(builder, "a repeat")) {
         return VYRE_NONE;
     }
-    builder_resource(builder, "repeat", resource);
+    check_memory(builder, "repeat", resource);
     builder_use_size(builder, "repeat", index_size);
     vyre_step row = {.kind = VYRE_STEP_REPEAT_WHILE, .size = index_size, .resource = resource};
     return open_repeat(builder, name, row);

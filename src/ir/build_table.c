@@ -51,6 +51,7 @@ enum { KEPT_BYTES = 65536 };
     X(args)                                                                                        \
     X(resources)                                                                                   \
     X(sizes)                                                                                       \
+    X(data)                                                                                        \
     X(requirements)                                                                                \
     X(steps)                                                                                       \
     X(phases)                                                                                      \
@@ -97,6 +98,7 @@ vyre_status vyre_builder_reset(vyre_builder *builder, const char *name) {
     reset_text(&builder->debug_strings);
     reset_map(&builder->debug_map);
     reset_map(&builder->const_map);
+    reset_map(&builder->data_map);
     OWN_VECS(RESET_VEC)
     DRAFT_VECS(RESET_VEC)
     CODE_VECS(RESET_VEC)
@@ -123,6 +125,7 @@ void vyre_builder_free(vyre_builder *builder) {
     vyre_strbuf_free(&builder->debug_strings);
     vyre_map_free(&builder->debug_map);
     vyre_map_free(&builder->const_map);
+    vyre_map_free(&builder->data_map);
     OWN_VECS(FREE_VEC)
     builder_free_draft(builder);
     builder_free_code(builder);
@@ -310,8 +313,8 @@ uint32_t vyre_build_scalar(vyre_builder *builder, const char *name, vyre_type ty
     return add_arg(builder, name, type, VYRE_NONE);
 }
 
-static uint32_t add_resource(vyre_builder *builder, const char *name, vyre_resource row,
-                             uint32_t phase) {
+uint32_t builder_add_resource(vyre_builder *builder, const char *name, vyre_resource row,
+                              uint32_t phase) {
     if (!vyre_type_class_of((vyre_type)row.type)) {
         builder_label label;
         return builder_none(builder, 306, "use one of the scalar types",
@@ -354,7 +357,7 @@ uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyre_access 
                          .type = (uint8_t)type,
                          .access = (uint8_t)access,
                          .size = size};
-    uint32_t resource = add_resource(builder, name, row, VYRE_NONE);
+    uint32_t resource = builder_add_resource(builder, name, row, VYRE_NONE);
     if (resource != VYRE_NONE && add_arg(builder, name, type, resource) == VYRE_NONE) {
         return VYRE_NONE;
     }
@@ -372,7 +375,7 @@ uint32_t vyre_build_scratch(vyre_builder *builder, const char *name, vyre_type t
                          .type = (uint8_t)type,
                          .access = VYRE_ACCESS_INOUT,
                          .size = size};
-    return add_resource(builder, name, row, VYRE_NONE);
+    return builder_add_resource(builder, name, row, VYRE_NONE);
 }
 
 static uint32_t add_array(vyre_builder *builder, vyre_resource_kind kind, const char *name,
@@ -407,7 +410,7 @@ static uint32_t add_array(vyre_builder *builder, vyre_resource_kind kind, const 
                          .access = VYRE_ACCESS_INOUT,
                          .size = VYRE_NONE,
                          .length = length};
-    return add_resource(builder, name, row, phase);
+    return builder_add_resource(builder, name, row, phase);
 }
 
 uint32_t vyre_build_shared(vyre_builder *builder, const char *name, vyre_type type,

@@ -1,6 +1,7 @@
 /* The inside of the builder: a draft of the program, in which variables are still instructions.
  *
  * build_table.c  interface and sizes            build_step.c    phases and repeats
+ * build_data.c   constant arrays
  * build_value.c  values and memory              build_block.c   control flow and variables
  * build_ssa.c    variables become values        build_finish.c  the draft becomes a program
  */
@@ -125,6 +126,8 @@ struct vyre_builder {
     VYRE_VEC(draft_arg) args;
     VYRE_VEC(draft_resource) resources;
     VYRE_VEC(draft_size) sizes;
+    VYRE_VEC(uint8_t) data; /* of constant arrays, in the order of their declaration */
+    vyre_map data_map;
     VYRE_VEC(draft_requirement) requirements;
     VYRE_VEC(draft_step) steps;
     VYRE_VEC(vyre_phase) phases;
@@ -189,6 +192,18 @@ static inline vyre_type builder_value(vyre_builder *builder, const char *what, u
                                       uint32_t value);
 void builder_no_value(vyre_builder *builder, const char *what, uint32_t operand, uint32_t value);
 bool builder_resource(vyre_builder *builder, const char *what, uint32_t resource);
+
+/* Adds an array of the program, or of a phase. */
+uint32_t builder_add_resource(vyre_builder *builder, const char *name, vyre_resource row,
+                              uint32_t phase);
+
+/* Declares a constant array of another program. */
+uint32_t builder_copy_constant(vyre_builder *builder, const char *name, const vyre_ir *ir,
+                               const vyre_resource *constant);
+
+/* Gives the constant arrays that instructions use the numbers from `*next` on, in the order of
+ * their first use; the others keep VYRE_NONE. */
+void builder_order_constants(vyre_builder *builder, uint32_t *next);
 
 /* Closes the phase's block. */
 void builder_open_phase_block(vyre_builder *builder);

@@ -23,7 +23,7 @@ typedef struct printer {
     uint32_t *names;  /* by instruction of the phase: its name, 0 if none */
     uint32_t phase_first;
     int indent;
-    bool may_collide; /* an argument's name ends like a local one */
+    bool may_collide; /* the name of the program or of an argument ends like a local one */
     vyre_print_note note;
     void *note_user;
 } printer;
@@ -49,13 +49,22 @@ static void line(printer *p) {
 
 /* Names */
 
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* The name of an argument, or of the program, which constant arrays stand beside. */
 static bool is_arg_name(const vyre_ir *ir, const char *name) {
-    for (uint32_t i = 0; i < ir->arg_count; i++) {
-        if (!strcmp(ir->strings + ir->args[i].name, name)) {
-            return true;
-        }
+    bool found = !strcmp(ir->strings, name);
+    for (uint32_t i = 0; i < ir->arg_count && !found; i++) {
+        found = !strcmp(ir->strings + ir->args[i].name, name);
     }
-    return false;
+    return found;
+}
+
+static bool ends_like_local(const char *name) {
+    char last = name[strlen(name) - 1];
+    return last == '_' || is_digit(last);
 }
 
 /* Local names end in a number that nobody else has; arguments keep theirs, so a local name that
@@ -72,10 +81,6 @@ static void print_local(printer *p, const char *start_with, vyre_str name, const
     while (p->may_collide && !p->text.failed && is_arg_name(p->ir, p->text.data + start)) {
         vyre_strbuf_putc(&p->text, '_');
     }
-}
-
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
 }
 
 /* The author's part of a name for people: without the numbers that printing puts behind it, so
@@ -468,6 +473,48 @@ static void print_arrays(printer *p, uint32_t first, uint32_t end) {
     }
 }
 
+static void print_constant_element(printer *p, const vyre_resource *row, uint32_t index) {
+    print_const(p,
+                &(vyre_const){.bits = vyre_constant_element(p->ir, row, index), .type = row->type});
+}
+
+/* Some elements a line, or one for all. */
+static void print_elements(printer *p, const vyre_resource *row) {
+    enum { A_LINE = 8 };
+    uint64_t first = vyre_constant_element(p->ir, row, 0);
+    uint32_t alike = 1;
+    while (alike < row->length && vyre_constant_element(p->ir, row, alike) == first) {
+        alike++;
+    }
+    if (alike == row->length && alike > 1) {
+        print_constant_element(p, row, 0);
+        vyre_strbuf_printf(&p->text, "; %u", row->length);
+        return;
+    }
+    bool is_long = row->length > A_LINE;
+    for (uint32_t k = 0; k < row->length; k++) {
+        vyre_strbuf_puts(&p->text, k % A_LINE ? ", " : !is_long ? "" : k ? ",\n    " : "\n    ");
+        print_constant_element(p, row, k);
+    }
+    vyre_strbuf_puts(&p->text, is_long ? ",\n" : "");
+}
+
+/* Constant arrays stand in front of the program. */
+static void print_constants(printer *p) {
+    for (uint32_t i = 0; i < p->ir->resource_count; i++) {
+        const vyre_resource *row = &p->ir->resources[i];
+        if (row->kind != VYRE_RESOURCE_CONSTANT) {
+            continue;
+        }
+        vyre_strbuf_puts(&p->text, "const ");
+        print_resource(p, i);
+        vyre_strbuf_printf(&p->text, ": %s[%u] = [", vyre_type_name(vyre_resource_type(row)),
+                           row->length);
+        print_elements(p, row);
+        vyre_strbuf_puts(&p->text, "];\n");
+    }
+}
+
 static void print_requirements(printer *p) {
     for (uint32_t i = 0; i < p->ir->requirement_count; i++) {
         line(p);
@@ -599,10 +646,9 @@ static bool prepare(printer *p) {
     if (!p->used || !p->names) {
         return false;
     }
+    p->may_collide = ends_like_local(ir->strings);
     for (uint32_t i = 0; i < ir->arg_count; i++) {
-        const char *name = ir->strings + ir->args[i].name;
-        char last = name[strlen(name) - 1];
-        p->may_collide |= last == '_' || (last >= '0' && last <= '9');
+        p->may_collide |= ends_like_local(ir->strings + ir->args[i].name);
     }
     for (uint32_t i = 0; i < ir->inst_count; i++) {
         vyre_list values = vyre_inst_operands(ir, &ir->insts[i]);
@@ -635,6 +681,7 @@ vyre_status vyre_program_print_notes(const vyre_program *program, vyre_print_not
         while (arrays < ir->resource_count && ir->resources[arrays].kind == VYRE_RESOURCE_SCRATCH) {
             arrays++;
         }
+        print_constants(&p);
         print_header(&p);
         if (ir->step_count == 1 && arrays == scratch && !ir->requirement_count) {
             print_phase(&p, &ir->phases[0]);

@@ -6,6 +6,11 @@
 #include "ir/verify.h"
 #include "ir/word.h"
 
+typedef struct data_key {
+    const vyre_ir *ir;
+    const vyre_resource *row;
+} data_key;
+
 static const char order_fix[] = "rebuild the program with the builder or from text";
 
 static bool bad_name(verifier *v, uint32_t at, uint32_t number, uint32_t code, const char *what) {
@@ -183,19 +188,90 @@ static bool check_buffer_size(verifier *v, uint32_t buffer, uint32_t first, uint
     return true;
 }
 
+/* The kind as its place in the order of arrays: those of phases come last, in any order. */
+static uint32_t stage_of(const vyre_resource *row) {
+    return row->kind <= VYRE_RESOURCE_SCRATCH    ? row->kind
+           : row->kind == VYRE_RESOURCE_CONSTANT ? VYRE_RESOURCE_SCRATCH + 1
+                                                 : VYRE_RESOURCE_SCRATCH + 2;
+}
+
+/* The elements of a constant array stand behind those of the one before, padded with zeros. */
+static bool check_data(verifier *v, uint32_t resource, uint32_t *next_data) {
+    const vyre_ir *ir = v->ir;
+    const vyre_resource *row = &ir->resources[resource];
+    uint32_t start = (*next_data + 7) / 8 * 8;
+    uint64_t end = start + (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type);
+    if (row->access != VYRE_ACCESS_IN || !row->length || row->size != start ||
+        end > ir->data_bytes) {
+        return verify_not_canonical(v, VYRE_SECTION_RESOURCES, resource,
+                                    "has no elements of its own");
+    }
+    for (uint32_t i = *next_data; i < end; i++) {
+        if (ir->data[i] && (i < start || (row->type == VYRE_TYPE_BOOL && ir->data[i] > 1))) {
+            return verify_not_canonical(v, VYRE_SECTION_DATA, i,
+                                        i < start ? "is not zero" : "is no bool");
+        }
+    }
+    *next_data = (uint32_t)end;
+    return true;
+}
+
+static bool same_elements(const void *context, uint32_t resource) {
+    const data_key *key = context;
+    const vyre_resource *row = &key->ir->resources[resource];
+    return row->type == key->row->type && row->length == key->row->length &&
+           !memcmp(key->ir->data + row->size, key->ir->data + key->row->size,
+                   row->length * vyre_type_bytes((vyre_type)row->type));
+}
+
+/* No two constant arrays are equal, and together they are all the data. */
+static bool check_constants(verifier *v) {
+    const vyre_ir *ir = v->ir;
+    vyre_map seen = {0};
+    uint32_t next_data = 0;
+    bool valid = true;
+    for (uint32_t i = 0; i < ir->resource_count && valid && !v->no_memory; i++) {
+        const vyre_resource *row = &ir->resources[i];
+        if (row->kind != VYRE_RESOURCE_CONSTANT) {
+            continue;
+        }
+        if (!check_data(v, i, &next_data)) {
+            valid = false;
+            break;
+        }
+        v->first_constant = v->constant_count++ ? v->first_constant : i;
+        data_key key = {ir, row};
+        uint64_t hash =
+            vyre_hash(ir->data + row->size, row->length * vyre_type_bytes((vyre_type)row->type));
+        if (vyre_map_find(&seen, hash, same_elements, &key)) {
+            valid = verify_not_canonical(v, VYRE_SECTION_RESOURCES, i,
+                                         "has the elements of another one");
+        }
+        v->no_memory |= valid && !vyre_map_add(&seen, hash, i);
+    }
+    vyre_map_free(&seen);
+    if (valid && next_data != ir->data_bytes) {
+        valid = verify_not_canonical(v, VYRE_SECTION_DATA, next_data, "belongs to no array");
+    }
+    return valid && !v->no_memory;
+}
+
 static bool check_resources(verifier *v, uint32_t *next_size) {
     const vyre_ir *ir = v->ir;
-    uint32_t stage = VYRE_RESOURCE_BUFFER;
+    uint32_t stage = 0;
     for (uint32_t i = 0; i < ir->resource_count; i++) {
         const vyre_resource *row = &ir->resources[i];
-        uint32_t kind = row->kind < VYRE_RESOURCE_SHARED ? row->kind : VYRE_RESOURCE_SHARED;
-        if (row->kind > VYRE_RESOURCE_PRIVATE || kind < stage || row->zero ||
+        uint32_t kind = row->kind;
+        if (kind > VYRE_RESOURCE_CONSTANT || stage_of(row) < stage || row->zero ||
             !is_scalar_type(row->type) || row->access > VYRE_ACCESS_OUT) {
             return verify_not_canonical(v, VYRE_SECTION_RESOURCES, i,
                                         "is malformed or out of order");
         }
-        stage = kind;
-        if (kind == VYRE_RESOURCE_SHARED) {
+        stage = stage_of(row);
+        if (kind == VYRE_RESOURCE_CONSTANT) {
+            continue; /* check_constants */
+        }
+        if (kind > VYRE_RESOURCE_SCRATCH) {
             if (row->size != VYRE_NONE || !row->length || row->access != VYRE_ACCESS_INOUT) {
                 return verify_not_canonical(v, VYRE_SECTION_RESOURCES, i,
                                             "has no length of its own");
@@ -304,7 +380,7 @@ static bool check_phase(verifier *v, uint32_t index, uint32_t *next_size, uint32
     for (uint32_t i = phase->first_resource; i < phase->end_resource; i++) {
         const vyre_resource *row = &ir->resources[i];
         uint64_t bytes = (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type);
-        if (row->kind < VYRE_RESOURCE_SHARED) {
+        if (stage_of(row) <= VYRE_RESOURCE_SCRATCH + 1) {
             return verify_not_canonical(v, VYRE_SECTION_RESOURCES, i, "is not an array of a phase");
         }
         bool is_shared = row->kind == VYRE_RESOURCE_SHARED;
@@ -354,7 +430,7 @@ static bool check_steps(verifier *v, uint32_t *next_size) {
     const vyre_ir *ir = v->ir;
     uint32_t ends[VYRE_LIMIT_REPEATS], depth = 0, phase = 0, next_resource = 0;
     while (next_resource < ir->resource_count &&
-           ir->resources[next_resource].kind <= VYRE_RESOURCE_SCRATCH) {
+           stage_of(&ir->resources[next_resource]) <= VYRE_RESOURCE_SCRATCH + 1) {
         next_resource++;
     }
     for (uint32_t i = 0; i < ir->step_count; i++) {
@@ -454,6 +530,6 @@ static bool check_consts(verifier *v) {
 bool verify_tables(verifier *v) {
     uint32_t next_size = 0;
     return check_strings(v) && check_args(v) && check_size_nodes(v) &&
-           check_resources(v, &next_size) && check_requirements(v, &next_size) &&
-           check_steps(v, &next_size) && check_consts(v);
+           check_resources(v, &next_size) && check_constants(v) &&
+           check_requirements(v, &next_size) && check_steps(v, &next_size) && check_consts(v);
 }

@@ -224,7 +224,7 @@ static poly length_atom(range_state *s, uint32_t resource) {
 
 bool range_length(range_state *s, uint32_t resource, poly *out) {
     const vyre_resource *row = &s->ir->resources[resource];
-    if (row->kind == VYRE_RESOURCE_SHARED || row->kind == VYRE_RESOURCE_PRIVATE) {
+    if (row->kind > VYRE_RESOURCE_SCRATCH) {
         *out = poly_constant(row->length);
         return true;
     }

@@ -83,6 +83,15 @@ static void set_place(vyre_rebuild *r, vyre_place place) {
     r->to->scope = VYRE_PLACE_SCOPE(place);
 }
 
+void vyre_rebuild_constants(vyre_rebuild *r) {
+    for (uint32_t i = 0; i < r->ir->resource_count && r->ir->data_bytes; i++) {
+        if (r->ir->resources[i].kind == VYRE_RESOURCE_CONSTANT) {
+            r->resources[i] = builder_copy_constant(r->to, vyre_rebuild_resource_name(r, i), r->ir,
+                                                    &r->ir->resources[i]);
+        }
+    }
+}
+
 static void copy_interface(vyre_rebuild *r) {
     const vyre_ir *ir = r->ir;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
@@ -105,6 +114,7 @@ static void copy_interface(vyre_rebuild *r) {
                                    vyre_rebuild_size(r, row->size));
         }
     }
+    vyre_rebuild_constants(r);
     for (uint32_t i = 0; i < ir->requirement_count; i++) {
         if (ir->requirement_place_count) {
             set_place(r, ir->requirement_places[i]);

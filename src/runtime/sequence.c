@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 #include "pass/phase.h"
 #include "pass/split.h"
@@ -21,7 +22,8 @@ struct vyre_sequence {
     const vyre_backend *backend;
     vyre_program *program; /* without grid barriers that the backend does not have */
     bool was_split;
-    bool whole; /* the backend takes it as it is now: parts[0] has its pipeline */
+    bool whole;           /* the backend takes it as it is now: parts[0] has its pipeline */
+    bool lends_constants; /* constant arrays are buffers of the parts */
     part *parts;
     uint32_t part_count;
 };
@@ -39,9 +41,16 @@ static bool has_phases(const vyre_ir *ir) {
     return scratch || ir->step_count != 1 || ir->phases[0].from_resource != VYRE_NONE;
 }
 
+/* Backends of ABI 1.1 and before know no constant arrays. */
+static bool lends_constants(const vyre_backend *backend, const vyre_program *program) {
+    return vyre_program_ir(program)->data_bytes &&
+           !(backend->slots->features(backend) & VYRE_FEATURE_CONSTANT_ARRAYS);
+}
+
 bool vyre_sequence_needed(const vyre_backend *backend, const vyre_program *program) {
     uint32_t features = backend->slots->features(backend);
-    return (!(features & VYRE_FEATURE_PHASES) && has_phases(vyre_program_ir(program))) ||
+    return lends_constants(backend, program) ||
+           (!(features & VYRE_FEATURE_PHASES) && has_phases(vyre_program_ir(program))) ||
            (!(features & VYRE_FEATURE_GRID_SYNC) && has_grid_barriers(program));
 }
 
@@ -51,7 +60,7 @@ static vyre_status make_part(vyre_sequence *s, vyre_device *device, uint64_t dea
     if (s->whole) {
         p->phase.program = vyre_program_retain(s->program);
     } else {
-        VYRE_TRY(vyre_phase_extract(s->program, index, &p->phase));
+        VYRE_TRY(vyre_phase_extract(s->program, index, s->lends_constants, &p->phase));
     }
     return vyre_device_compile_whole(device, p->phase.program, deadline_ns, &p->native);
 }
@@ -66,7 +75,8 @@ static vyre_status make_parts(vyre_sequence *s, vyre_device *device, const vyre_
     if (!s->was_split) {
         s->program = vyre_program_retain((vyre_program *)(uintptr_t)program);
     }
-    s->whole = features & VYRE_FEATURE_PHASES;
+    s->lends_constants = lends_constants(s->backend, s->program);
+    s->whole = features & VYRE_FEATURE_PHASES && !s->lends_constants;
     s->part_count = s->whole ? 1 : vyre_program_ir(s->program)->phase_count;
     s->parts = vyre_alloc_zeroed(s->part_count, sizeof *s->parts);
     if (!s->parts) {
@@ -395,6 +405,11 @@ static vyre_status run_steps(run *r, uint32_t first, uint32_t end) {
     return VYRE_OK;
 }
 
+static bool is_lent(const run *r, uint32_t resource) {
+    return r->sequence->lends_constants &&
+           r->ir->resources[resource].kind == VYRE_RESOURCE_CONSTANT;
+}
+
 /* Arrays on the host. What a program writes lies in the caller's outputs as far as possible. */
 
 static vyre_status place_on_host(run *r, const vyre_input *inputs, vyre_output *outputs) {
@@ -425,6 +440,9 @@ static vyre_status place_on_host(run *r, const vyre_input *inputs, vyre_output *
                 return vyre_no_memory("to run `%s` phase by phase",
                                       vyre_program_name(r->sequence->program));
             }
+        } else if (is_lent(r, i)) { /* read alone */
+            r->arrays[i].data =
+                (uint8_t *)(uintptr_t)vyre_constant_data(r->ir, &r->ir->resources[i]);
         }
     }
     return VYRE_OK;
@@ -482,6 +500,9 @@ static vyre_status place_on_device(run *r, const vyre_input *inputs, const uint6
         if (r->ir->resources[i].kind == VYRE_RESOURCE_SCRATCH) {
             VYRE_TRY(allocate(r, &r->arrays[i]));
             VYRE_TRY(upload_zeros(r, &r->arrays[i]));
+        } else if (is_lent(r, i)) {
+            VYRE_TRY(allocate(r, &r->arrays[i]));
+            VYRE_TRY(upload(r, &r->arrays[i], vyre_constant_data(r->ir, &r->ir->resources[i])));
         }
     }
     return VYRE_OK;
@@ -538,6 +559,8 @@ static vyre_status begin_run(run *r, const vyre_sequence *s, const vyre_call *ca
         if (row->kind <= VYRE_RESOURCE_SCRATCH) {
             uint64_t length = vyre_plan_length(&r->plan, i);
             r->arrays[i].size = (size_t)(length * vyre_type_bytes((vyre_type)row->type));
+        } else if (row->kind == VYRE_RESOURCE_CONSTANT) {
+            r->arrays[i].size = (size_t)vyre_resource_bytes(row);
         }
     }
     return VYRE_OK;

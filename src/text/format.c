@@ -35,6 +35,7 @@ typedef struct formatter {
     vyre_strbuf out;
     size_t line_start; /* of the line that is being written */
     uint32_t depth;    /* blocks that are open */
+    uint32_t brackets; /* lists that are open, in which `;` ends no statement */
     bool in_statement; /* the statement has begun and not ended */
     bool else_open;    /* it is an `else` whose block comes next */
     bool flat[VYRE_LIMIT_NESTING +
@@ -149,7 +150,8 @@ static bool wants_space(const piece *left, const piece *right) {
     case VYRE_TOKEN_RIGHT_BRACE: return true;
     case VYRE_TOKEN_LEFT_BRACKET:
     case VYRE_TOKEN_LEFT_PAREN:
-        if (left->kind == VYRE_TOKEN_NAME || left->kind == VYRE_TOKEN_TYPE) {
+        if (left->kind == VYRE_TOKEN_NAME || left->kind == VYRE_TOKEN_TYPE ||
+            left->kind == VYRE_TOKEN_RIGHT_BRACKET) {
             return false;
         }
         break;
@@ -265,8 +267,8 @@ static bool wants_line(const formatter *f, const piece *left, const piece *right
     }
     switch (left->kind) {
     case VYRE_TOKEN_LEFT_BRACE:
-    case VYRE_TOKEN_RIGHT_BRACE:
-    case VYRE_TOKEN_SEMICOLON: return !inside_flat;
+    case VYRE_TOKEN_RIGHT_BRACE: return !inside_flat;
+    case VYRE_TOKEN_SEMICOLON: return f->brackets ? right->line_before : !inside_flat;
     default: return right->line_before;
     }
 }
@@ -332,8 +334,16 @@ static void put_piece(formatter *f, size_t index) {
         f->depth--;
         f->in_statement = f->else_open = false;
         break;
-    case VYRE_TOKEN_LEFT_BRACE:
-    case VYRE_TOKEN_SEMICOLON: f->in_statement = f->else_open = false; break;
+    case VYRE_TOKEN_LEFT_BRACE: f->in_statement = f->else_open = false; break;
+    case VYRE_TOKEN_SEMICOLON:
+        f->in_statement = f->brackets;
+        f->else_open = false;
+        break;
+    case VYRE_TOKEN_LEFT_BRACKET:
+        f->brackets++;
+        f->in_statement = true;
+        break;
+    case VYRE_TOKEN_RIGHT_BRACKET: f->brackets -= f->brackets > 0; break;
     case VYRE_TOKEN_ELSE: f->in_statement = f->else_open = true; break;
     default: f->in_statement = true; break;
     }

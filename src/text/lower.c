@@ -22,6 +22,7 @@ bool lower_start(vyre_lower *lower, const char *name) {
         return false;
     }
     lower->builder = lower->spare;
+    lower->program++;
     return true;
 }
 

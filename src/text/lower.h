@@ -11,6 +11,7 @@
  * lower_call.c       calls of operations
  * lower_function.c   calls of functions, which are inlined
  * lower_size.c       sizes, and constants of the file
+ * lower_array.c      constant arrays
  * lower_unit.c       texts and their items, going from one to another and back
  * lower_library.c    operations of the library by their id
  * lower_splice.c     calls of programs, whose steps stand in place of the call
@@ -67,6 +68,9 @@ typedef struct vyre_constant {
     uint32_t item;
     uint8_t state; /* not computed, being computed, computed */
     vyre_operand value;
+    uint32_t program;        /* in which an array was declared last */
+    vyre_name_binding array; /* of an array, else POISON */
+    VYRE_VEC(uint64_t) bits; /* its elements */
 } vyre_constant;
 
 typedef struct vyre_lower_parameter {
@@ -169,6 +173,7 @@ typedef struct vyre_lower {
     bool spliced;              /* the current function has no block of its own */
     bool silent;               /* warnings were given before */
     uint32_t depth;            /* of expressions and calls, inlined ones included */
+    uint32_t program;          /* number of the one that is being built */
     uint32_t loops;            /* open ones */
     bool poisoned;             /* something the program uses is wrong, as the list knows */
     uint64_t inlined;          /* nodes of inlined functions, of the whole file */
@@ -375,8 +380,22 @@ vyre_operand lower_evaluate(vyre_lower *lower, uint32_t node, vyre_type expected
 uint32_t lower_count(vyre_lower *lower, uint32_t node, uint32_t most, uint32_t code,
                      const char *what);
 
-/* The value of a constant of the file, computed if it was not yet. */
+/* The value of a constant of the file, computed if it was not yet; POISON of an array. */
 vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number);
+/* Gives the value of a constant, or of an element of one, the type it was declared with. */
+void lower_settle_constant(vyre_lower *lower, vyre_operand *value, vyre_type type, vyre_spot spot);
+
+/* lower_array.c */
+
+/* Computes the elements of a constant array; false after a report. `node` is its CONSTANT. */
+bool lower_elements(vyre_lower *lower, uint32_t number, vyre_node node);
+
+/* The constant array that a symbol stands for, as a resource of the program; NULL if it is none. A
+ * mistake in it was reported, and gives a POISON. */
+const vyre_name_binding *lower_constant_array(vyre_lower *lower, uint32_t symbol);
+
+/* An element of a constant array where a constant is computed. */
+vyre_operand lower_constant_element(vyre_lower *lower, vyre_node element);
 
 /* lower_program.c */
 

@@ -179,6 +179,10 @@ void lower_group(vyre_lower *lower, vyre_node call) {
 const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol) {
     vyre_name_binding *binding = vyre_names_find(&lower->unit->names, symbol);
     const vyre_word *word = lower_word(lower, symbol);
+    const vyre_name_binding *constant = binding ? NULL : lower_constant_array(lower, symbol);
+    if (constant) {
+        return constant->kind == VYRE_BINDING_ARRAY ? constant : NULL;
+    }
     if (binding) {
         binding->used = true;
         if (binding->kind == VYRE_BINDING_ARRAY) {
@@ -217,12 +221,37 @@ bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_bin
     }
     vyre_name_text text;
     char fix[64];
+    if (array->constant) {
+        lower_report(lower, vyre_node_spot(&node), 401,
+                     "copy it into an array that `var` declares, and write that",
+                     "`%s` is a constant array", lower_name(lower, node.a, &text));
+        return false;
+    }
     snprintf(fix, sizeof fix, "declare it as `inout buffer<%s>`",
              vyre_type_name((vyre_type)array->type));
     vyre_spot spot = vyre_node_spot(&node);
     lower_report(lower, spot, 401, fix, "`%s` is declared as a read-only buffer",
                  lower_name(lower, array->symbol, &text));
     return false;
+}
+
+/* len(a) where a constant is computed: of a constant array. */
+static vyre_operand lower_constant_length(vyre_lower *lower, vyre_node call) {
+    if (!check_count(lower, call, "len", 1)) {
+        return lower_poison();
+    }
+    vyre_node node = lower_node(lower, argument(lower, call, 0));
+    const vyre_name_binding *array =
+        node.kind == VYRE_NODE_NAME && !vyre_names_find(&lower->unit->names, node.a)
+            ? lower_constant_array(lower, node.a)
+            : NULL;
+    if (!array && node.kind != VYRE_NODE_ERROR) {
+        lower_report(lower, vyre_node_spot(&call), 307, "write the name of a constant array",
+                     "the operand of `len` is not known at compile time");
+    }
+    return array && array->kind == VYRE_BINDING_ARRAY
+               ? lower_constant(lower, VYRE_TYPE_U32, array->bits)
+               : lower_poison();
 }
 
 /* len(a) and clear(a) */
@@ -336,6 +365,9 @@ static vyre_operand lower_named_operation(vyre_lower *lower, vyre_node call, con
                                           vyre_type expected) {
     const vyre_op_info *info = vyre_op_info_of(word->code);
     bool on_values = info->shape >= VYRE_SHAPE_V1 && info->shape <= VYRE_SHAPE_V3;
+    if (!lower->builder && word->code == VYRE_OP_LEN) {
+        return lower_constant_length(lower, call);
+    }
     if (!lower->builder && !on_values) {
         lower_report(lower, vyre_node_spot(&call), 307,
                      "use numbers, other constants and operators on them",

@@ -515,6 +515,15 @@ static vyre_operand lower_named(vyre_lower *lower, vyre_node node) {
         return lower_poison();
     }
     vyre_item item = lower->unit->items.items[symbol.item];
+    const vyre_name_binding *array = lower_constant_array(lower, node.a);
+    if (array) {
+        if (array->kind == VYRE_BINDING_ARRAY) {
+            lower_report(lower, vyre_node_spot(&node), 204,
+                         "name an element as in a[0], or its length as in len(a)",
+                         "`%s` is an array, expected a value", lower_name(lower, node.a, &text));
+        }
+        return lower_poison();
+    }
     if (item.kind == VYRE_ITEM_CONSTANT) {
         vyre_operand value = lower_constant_item(lower, item.index);
         return value.kind == VYRE_OPERAND_VALUE
@@ -543,8 +552,7 @@ static vyre_operand lower_component(vyre_lower *lower, vyre_node node) {
 
 static vyre_operand lower_element(vyre_lower *lower, vyre_node node) {
     if (!lower->builder) {
-        not_constant(lower, node, "an element of an array");
-        return lower_poison();
+        return lower_constant_element(lower, node);
     }
     const vyre_name_binding *array = lower_array(lower, node, node.a);
     uint32_t resource = array ? array->handle : VYRE_NONE;

@@ -17,9 +17,7 @@ vyre_operand lower_evaluate(vyre_lower *lower, uint32_t node, vyre_type expected
     return value;
 }
 
-/* Gives a constant the type it was declared with. */
-static void settle_constant(vyre_lower *lower, vyre_operand *value, vyre_type type,
-                            vyre_spot spot) {
+void lower_settle_constant(vyre_lower *lower, vyre_operand *value, vyre_type type, vyre_spot spot) {
     if (type == VYRE_TYPE_VOID || value->kind == VYRE_OPERAND_POISON) {
         return;
     }
@@ -39,7 +37,8 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
     const vyre_item *item = &lower->unit->items.items[constant->item];
     vyre_name_text text;
     if (constant->state == STATE_DONE) {
-        lower->poisoned |= constant->value.kind == VYRE_OPERAND_POISON;
+        lower->poisoned |= constant->value.kind == VYRE_OPERAND_POISON &&
+                           constant->array.kind == VYRE_BINDING_POISON;
         lower_spoil(lower);
         return constant->value;
     }
@@ -60,12 +59,18 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
     vyre_parser_open(parser, &item->place);
     vyre_node node = vyre_parser_node(parser, vyre_parse_item(parser));
     vyre_operand value = lower_poison();
+    bool poisoned = true;
     if (node.kind == VYRE_NODE_CONSTANT) {
         vyre_node name = vyre_parser_node(parser, node.a);
         vyre_node expression = vyre_parser_node(parser, node.b);
         vyre_type type = (vyre_type)name.detail;
-        value = lower_evaluate(lower, node.b, type);
-        settle_constant(lower, &value, type, vyre_node_spot(&expression));
+        if (expression.kind == VYRE_NODE_ROW) {
+            poisoned = !lower_elements(lower, number, node);
+        } else {
+            value = lower_evaluate(lower, node.b, type);
+            lower_settle_constant(lower, &value, type, vyre_node_spot(&expression));
+            poisoned = value.kind == VYRE_OPERAND_POISON;
+        }
         vyre_parser_end(parser);
     }
     vyre_parser_restore(parser, &saved);
@@ -74,7 +79,7 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
     constant = &lower->unit->constants.items[number];
     constant->state = STATE_DONE;
     constant->value = value;
-    lower->poisoned |= value.kind == VYRE_OPERAND_POISON;
+    lower->poisoned |= poisoned;
     lower_spoil(lower);
     return value;
 }
@@ -132,8 +137,9 @@ static uint32_t lower_size_constant(vyre_lower *lower, vyre_node node, vyre_oper
 }
 
 uint32_t lower_length_of(vyre_lower *lower, const vyre_name_binding *array) {
-    return array->size == VYRE_NONE ? vyre_build_size_len(lower->builder, array->handle)
-                                    : vyre_build_size_copy(lower->builder, array->size);
+    return array->constant            ? vyre_build_size_const(lower->builder, array->bits)
+           : array->size == VYRE_NONE ? vyre_build_size_len(lower->builder, array->handle)
+                                      : vyre_build_size_copy(lower->builder, array->size);
 }
 
 static uint32_t lower_length(vyre_lower *lower, vyre_node node, uint32_t symbol) {
@@ -154,6 +160,9 @@ static uint32_t lower_size_name(vyre_lower *lower, vyre_node node) {
     if (!binding && symbol.item == VYRE_NONE) {
         lower_unknown(lower, node, node.a, false);
         return VYRE_NONE;
+    }
+    if (!binding && lower_constant_array(lower, node.a)) {
+        return lower_length(lower, node, node.a);
     }
     if (!binding && lower->unit->items.items[symbol.item].kind == VYRE_ITEM_CONSTANT) {
         uint32_t constant = lower->unit->items.items[symbol.item].index;
@@ -243,7 +252,11 @@ static uint32_t lower_size_any(vyre_lower *lower, uint32_t number) {
         case VYRE_TOKEN_PERCENT: return lower_size_op(lower, node, VYRE_SIZE_REM, node.a, node.b);
         default: return refuse(lower, node, "this operator");
         }
-    case VYRE_NODE_ELEMENT: return refuse(lower, node, "an element of an array");
+    case VYRE_NODE_ELEMENT:
+        return vyre_names_find(&lower->unit->names, node.a) || !lower_constant_array(lower, node.a)
+                   ? refuse(lower, node, "an element of an array")
+                   : lower_size_constant(lower, node,
+                                         lower_evaluate(lower, number, VYRE_TYPE_VOID));
     default: return refuse(lower, node, "this expression");
     }
 }

@@ -30,7 +30,7 @@ typedef enum vyre_name_kind {
     VYRE_BINDING_COUNTER,   /* a value too */
     VYRE_BINDING_VARIABLE,  /* handle: variable */
     VYRE_BINDING_SCALAR,    /* handle: argument of the program */
-    VYRE_BINDING_ARRAY,     /* handle: resource */
+    VYRE_BINDING_ARRAY,     /* handle: resource; bits: length of a constant array */
     VYRE_BINDING_REPEAT,    /* handle: repeat, whose turns it counts */
     VYRE_BINDING_NUMBER,    /* bits: what a spliced program's scalar is */
     VYRE_BINDING_SIZE       /* size: what a spliced program's scalar is computed from */
@@ -44,6 +44,7 @@ typedef struct vyre_name_binding {
     uint32_t line, column;
     uint8_t kind, type;
     bool writable; /* arrays */
+    bool constant; /* the array is one of the file */
     bool used;     /* or nobody needs to know */
 } vyre_name_binding;
 

@@ -80,6 +80,9 @@ uint32_t parse_list(vyre_parser *parser, size_t pending);
 /* expression { "," expression } */
 uint32_t parse_expressions(vyre_parser *parser);
 
+/* { "[" expression "]" }, at most VYRE_MOST_DIMENSIONS; VYRE_NONE without a bracket. */
+uint32_t parse_lengths(vyre_parser *parser);
+
 /* Words that stand at a node without a count. */
 uint32_t parse_parts(vyre_parser *parser, const uint32_t *words, uint32_t count);
 

@@ -4,6 +4,26 @@
 #include "base/near.h"
 #include "text/parse.h"
 
+/* { "[" length "]" }: a list of them, none if there is no bracket. */
+uint32_t parse_lengths(vyre_parser *parser) {
+    size_t pending = parser->pending.count;
+    if (parser->lost || !parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        return VYRE_NONE;
+    }
+    while (!parser->lost && parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        if (parser->pending.count - pending == VYRE_MOST_DIMENSIONS) {
+            parse_error(parser, vyre_token_spot(&parser->state.token), 604, "use at most three",
+                        "an array has more than %d dimensions", VYRE_MOST_DIMENSIONS);
+            parser->lost = true;
+            break;
+        }
+        parse_advance(parser);
+        parse_push(parser, vyre_parse_expression(parser));
+        parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
+    }
+    return parse_list(parser, pending);
+}
+
 static vyre_open_block *top(vyre_parser *parser) {
     return &parser->blocks.items[parser->blocks.count - 1];
 }
@@ -235,14 +255,61 @@ static uint32_t parse_function(vyre_parser *parser, vyre_spot spot) {
     return node;
 }
 
+/* "[" element { "," element } [ "," ] "]", or "[" element ";" count "]"; elements of an array of
+ * several dimensions are rows themselves. */
+static uint32_t parse_row(vyre_parser *parser, uint32_t depth) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    size_t pending = parser->pending.count;
+    uint32_t repeat = VYRE_NONE;
+    if (depth > VYRE_MOST_DIMENSIONS) {
+        parse_error(parser, spot, 604, "use at most three, one list in another",
+                    "an array has more than %d dimensions", VYRE_MOST_DIMENSIONS);
+        parser->lost = true;
+        return 0;
+    }
+    parse_expect(parser, VYRE_TOKEN_LEFT_BRACKET, "list the elements, as in [1, 2, 3]");
+    while (!parser->lost && !parse_at(parser, VYRE_TOKEN_RIGHT_BRACKET)) {
+        bool is_row = parse_at(parser, VYRE_TOKEN_LEFT_BRACKET);
+        parse_push(parser, is_row ? parse_row(parser, depth + 1) : vyre_parse_expression(parser));
+        if (!parser->lost && parser->pending.count == pending + 1 &&
+            parse_take(parser, VYRE_TOKEN_SEMICOLON)) {
+            repeat = vyre_parse_expression(parser);
+            break;
+        }
+        if (parser->lost || !parse_take(parser, VYRE_TOKEN_COMMA)) {
+            break;
+        }
+    }
+    parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET,
+                 "separate elements by commas and close the list with ]");
+    return parse_node(parser, VYRE_NODE_ROW, spot, 0, parse_list(parser, pending), repeat);
+}
+
+/* The value of a constant, which is a list where its type is an array. */
+static uint32_t parse_constant_value(vyre_parser *parser, bool is_array) {
+    if (is_array) {
+        return parse_row(parser, 1);
+    }
+    if (parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        parse_unexpected(parser, "a number",
+                         "write the type of an array with its length, as in `const A: u32[2] = [1, "
+                         "2];`");
+        return 0;
+    }
+    return vyre_parse_expression(parser);
+}
+
 static uint32_t parse_constant(vyre_parser *parser, vyre_spot spot) {
     uint32_t name = parse_name(parser, "a constant");
+    uint32_t lengths = VYRE_NONE;
     if (!parser->lost && parse_take(parser, VYRE_TOKEN_COLON)) {
         vyre_type type = parse_type(parser);
         parser->syntax.nodes.items[name].detail = (uint8_t)type;
+        lengths = parse_lengths(parser);
+        parser->syntax.nodes.items[name].b = lengths;
     }
     parse_expect(parser, VYRE_TOKEN_ASSIGN, "a constant needs a value: `const NAME = value;`");
-    uint32_t value = parser->lost ? 0 : vyre_parse_expression(parser);
+    uint32_t value = parser->lost ? 0 : parse_constant_value(parser, lengths != VYRE_NONE);
     uint32_t node = parse_node(parser, VYRE_NODE_CONSTANT, spot, 0, name, value);
     parse_expect(parser, VYRE_TOKEN_SEMICOLON, "end the constant with `;`");
     if (parser->lost && !parse_at_item(parser)) {

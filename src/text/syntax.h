@@ -18,7 +18,7 @@
     /* expressions */                                                                              \
     X(NUMBER)       /* detail: negative; a: offset of the text, b: its length */                   \
     X(BOOL)         /* detail: 0 or 1 */                                                           \
-    X(NAME)         /* a: symbol; in declarations detail: type, b: 0 */                            \
+    X(NAME)         /* a: symbol; in declarations detail: type, b: list of lengths, none or 0 */   \
     X(COMPONENT)    /* a: symbol; detail: 0 to 2 */                                                \
     X(ELEMENT)      /* a: symbol, b: index */                                                      \
     X(CALL)         /* a: symbol, b: list of arguments */                                          \
@@ -51,7 +51,8 @@
     /* items and steps */                                                                          \
     X(PROGRAM)      /* a: NAME, b: parts, see vyre_program_part */                                 \
     X(FUNCTION)     /* a: NAME, b: parts, see vyre_function_part */                                \
-    X(CONSTANT)     /* a: NAME, b: value */                                                        \
+    X(CONSTANT)     /* a: NAME, b: value; of an array, a ROW */                                    \
+    X(ROW)          /* a: list of elements or ROWs; b: how often the one is repeated, or none */   \
     X(ARGUMENT)     /* a: NAME, b: size; detail: vyre_argument_kind */                             \
     X(TYPE)         /* detail: type */                                                             \
     X(SCRATCH)      /* a: NAME, b: size */                                                         \
@@ -61,6 +62,9 @@
     X(REQUIRE)      /* a: size, b: size; both VYRE_NONE after a mistake */                         \
     X(STEP_CALL)    /* a: LIBRARY_CALL */                                                          \
     X(END)          /* detail: the kind of node whose block ends */
+
+/* Dimensions of an array. */
+enum { VYRE_MOST_DIMENSIONS = 3 };
 
 typedef enum vyre_node_kind {
 #define VYRE_NODE_ENUM(name) VYRE_NODE_##name,

@@ -186,7 +186,9 @@ static vyre_status check_section(input *in, size_t entry, uint32_t *next_id, siz
 
 /* The version is the lowest that has all that is there, as wire_minor says. */
 static vyre_status check_minor(const input *in) {
-    uint32_t needed = in->counts[VYRE_SECTION_REQUIREMENTS] ? 1 : 0;
+    uint32_t needed = in->counts[VYRE_SECTION_DATA]           ? 2
+                      : in->counts[VYRE_SECTION_REQUIREMENTS] ? 1
+                                                              : 0;
     const uint8_t *scopes = in->bytes + in->offsets[VYRE_SECTION_SCOPES];
     for (uint32_t i = 0; i < in->counts[VYRE_SECTION_SCOPES] && !needed; i++) {
         needed = wire_get_u32(scopes + i * sizeof(vyre_call_scope) +

@@ -13,7 +13,7 @@
 
 enum {
     WIRE_MAJOR = 1,
-    WIRE_MINOR = 1, /* the newest that is read; written is the lowest that will do */
+    WIRE_MINOR = 2, /* the newest that is read; written is the lowest that will do */
 
     /* Header */
     WIRE_AT_MAGIC = 0,     /* 8 bytes */
@@ -41,7 +41,8 @@ enum {
 /* The numbers are part of the form, so the order of the sections may not change. */
 _Static_assert(VYRE_SECTION_ARGS == 0 && VYRE_SECTION_INSTS == 7 && VYRE_SECTION_STRINGS == 8 &&
                    VYRE_SECTION_DEBUG_STRINGS == 14 && VYRE_SECTION_REQUIREMENTS == 15 &&
-                   VYRE_SECTION_REQUIREMENT_PLACES == 16 && VYRE_SECTION_COUNT == 17,
+                   VYRE_SECTION_REQUIREMENT_PLACES == 16 && VYRE_SECTION_DATA == 17 &&
+                   VYRE_SECTION_COUNT == 18,
                "a change of the sections needs a new version of the binary form");
 
 /* The lowest minor version that has an operation; a new one comes with a new version. */
@@ -56,7 +57,7 @@ _Static_assert(VYRE_OPS(WIRE_COUNT_OP) == 106,
 
 /* The same for all that a program uses. */
 static inline uint32_t wire_minor(const vyre_ir *ir) {
-    uint32_t minor = ir->requirement_count ? 1 : 0;
+    uint32_t minor = ir->data_bytes ? 2 : ir->requirement_count ? 1 : 0;
     for (uint32_t i = 0; i < ir->scope_count && !minor; i++) {
         minor = ir->scopes[i].file ? 1 : 0;
     }

@@ -129,7 +129,7 @@ static fake_result run_phase(frame *f, const vyre_program *program, uint32_t pha
     vyre_input inputs[VYRE_LIMIT_ARGUMENTS];
     uint64_t scalars[VYRE_LIMIT_ARGUMENTS];
     vyre_outputs outputs;
-    vyre_status status = vyre_phase_extract(program, phase, &part);
+    vyre_status status = vyre_phase_extract(program, phase, false, &part);
     if (status) {
         print_error("%s\n", vyre_status_text(status));
         vyre_status_free(status);

@@ -483,6 +483,23 @@ static inline void sample_required(vyre_builder *b) {
     vyre_build_scope_end(b);
 }
 
+/* Constant arrays, used in another order than they are declared in, and one not at all. */
+static inline void sample_lookup(vyre_builder *b) {
+    static const uint32_t numbers[] = {5, 6}, more[] = {7, 8, 9};
+    static const bool choices[] = {true, false, true};
+    uint32_t x = vyre_build_buffer(b, "x", VYRE_ACCESS_IN, VYRE_TYPE_U32, SAMPLE_NONE);
+    uint32_t y = vyre_build_buffer(b, "y", VYRE_ACCESS_INOUT, VYRE_TYPE_U32, SAMPLE_NONE);
+    uint32_t k = vyre_build_constant_array(b, "k", VYRE_TYPE_U32, 2, numbers);
+    vyre_build_constant_array(b, "unused", VYRE_TYPE_U32, 3, more);
+    vyre_build_phase(b, &(vyre_phase_desc){.domain = {vyre_build_size_len(b, y)}});
+    uint32_t flags = vyre_build_constant_array(b, "flags", VYRE_TYPE_BOOL, 3, choices);
+    uint32_t i = sample_gid(b), at = vyre_build_load(b, x, i);
+    uint32_t flag = vyre_build_load(b, flags, at), number = vyre_build_load(b, k, at);
+    uint32_t length = vyre_build_len(b, k);
+    vyre_build_store(b, y, i, vyre_build_op(b, VYRE_OP_SELECT, flag, number, length));
+    vyre_build_phase_end(b);
+}
+
 typedef struct sample_row {
     const char *name;
     void (*build)(vyre_builder *b);
@@ -496,6 +513,7 @@ static const sample_row sample_rows[] = {
     {"variables", sample_variables}, {"steps", sample_steps},
     {"barriers", sample_barriers},   {"named", sample_named},
     {"matrix", sample_matrix},       {"required", sample_required},
+    {"lookup", sample_lookup},
 };
 
 #define SAMPLE_COUNT (sizeof sample_rows / sizeof *sample_rows)

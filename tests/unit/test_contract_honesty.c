@@ -49,6 +49,9 @@ static const struct {
     {VYRE_FEATURE_BF16,
      "program brains(x: buffer<u32>, y: out buffer<bf16>[len(x)]) over x { y[gid] = bf16(x[gid]) * "
      "bf16(3.0) + bf16(x[7 - gid]); }"},
+    {VYRE_FEATURE_CONSTANT_ARRAYS, "const k: u32[5] = [3, 1, 4, 1, 5]; program looked(x: "
+                                   "buffer<u32>, y: out buffer<u32>[len(x)]) "
+                                   "over x { y[gid] = k[x[gid] % 7] + k[gid]; }"},
     {VYRE_FEATURE_INDIRECT_DISPATCH,
      "program chosen(x: buffer<u32>, y: out buffer<u32>[len(x)]) { scratch n: u32[1]; phase a over "
      "1 { n[0] = x[2]; } phase b over n[0] max len(x) { y[gid] = u32(gid) + 5; } }"},

@@ -86,7 +86,7 @@ static void run_phase(host *h, uint32_t phase) {
     const vyre_phase *row = &h->ir->phases[phase];
     vyre_phase_part *part = &h->parts[phase];
     if (!part->program) {
-        vyre_status status = vyre_phase_extract(h->program, phase, part);
+        vyre_status status = vyre_phase_extract(h->program, phase, false, part);
         if (status) {
             fail_msg("%s", vyre_status_text(status));
         }
@@ -236,7 +236,7 @@ static void names_of_arguments(void **state) {
         "  repeat turn in 3 { phase work over (len(unused), 7) {"
         "    d[gid.x] = kept[gid.y] == a[turn]; b[0] = domain_x; } } }");
     vyre_phase_part part;
-    assert_null(vyre_phase_extract(program, 0, &part));
+    assert_null(vyre_phase_extract(program, 0, false, &part));
     char *text;
     size_t size;
     assert_null(vyre_program_print(part.program, &text, &size));
@@ -290,7 +290,7 @@ static void names_of_people(void **state) {
     assert_null(vyre_builder_finish(b, NULL, &program));
     vyre_builder_free(b);
     vyre_phase_part part;
-    vyre_status status = vyre_phase_extract(program, 0, &part);
+    vyre_status status = vyre_phase_extract(program, 0, false, &part);
     if (status) {
         fail_msg("%s", vyre_status_text(status));
     }
@@ -318,7 +318,7 @@ static void too_many_arguments(void **state) {
     snprintf(text + size, sizeof text - size, "} }");
     vyre_program *program = check_parse(text);
     vyre_phase_part part;
-    vyre_status status = vyre_phase_extract(program, 0, &part);
+    vyre_status status = vyre_phase_extract(program, 0, false, &part);
     assert_non_null(status);
     assert_null(part.program);
     assert_non_null(strstr(vyre_status_text(status), "256"));
@@ -337,7 +337,7 @@ static void any_allocation_may_fail(void **state) {
     for (;; n++) {
         failing_allocator_start(n);
         vyre_phase_part part;
-        vyre_status status = vyre_phase_extract(program, 0, &part);
+        vyre_status status = vyre_phase_extract(program, 0, false, &part);
         bool failed = failing_allocator_failed();
         assert_int_equal(!status, part.program != NULL);
         assert_int_equal(vyre_status_code_of(status),

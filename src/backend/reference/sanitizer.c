@@ -351,11 +351,15 @@ static bool hand_over(const access *a) {
 
 /* Accesses */
 
-/* The cell of the element, its stamps those of the epoch at hand; NULL for a private array. */
+/* The cell of the element, its stamps those of the epoch at hand; NULL for a private or constant
+ * array. */
 static cell *find_cell(const access *a) {
     const machine *m = a->m;
     const fiber_watch *watch = a->f->watch;
     bool is_shared = m->ir->resources[a->resource].kind > VYRE_RESOURCE_SCRATCH;
+    if (m->ir->resources[a->resource].kind == VYRE_RESOURCE_CONSTANT) {
+        return NULL;
+    }
     cell *cells = is_shared ? watch->cells[a->resource - m->phase->first_resource]
                             : m->watch->cells[a->resource];
     if (!cells) {

@@ -123,7 +123,8 @@ static void lay_out(emit *e) {
 
 /* What a program says of an array's length as a number has been held against it. */
 static bool has_known_length(const vyre_ir *ir, const vyre_resource *row) {
-    return row->size != VYRE_NONE && ir->sizes[row->size].op == VYRE_SIZE_CONST;
+    return row->kind <= VYRE_RESOURCE_SCRATCH && row->size != VYRE_NONE &&
+           ir->sizes[row->size].op == VYRE_SIZE_CONST;
 }
 
 static uint64_t known_length(const vyre_ir *ir, const vyre_resource *row) {
@@ -144,6 +145,9 @@ static void find_array(emit *e, uint32_t resource, uint32_t arrays, uint32_t len
     e->lengths[resource] = is_far && !has_known_length(e->ir, row)
                                ? emit_table_entry(e, "i64", lengths, 8ull * resource)
                                : cpu_write_const(&e->w, VYRE_TYPE_U64, 1, known_length(e->ir, row));
+    if (row->kind == VYRE_RESOURCE_CONSTANT) {
+        e->arrays[resource] = emit_put(e, "getelementptr i8, ptr @constant_%u, i64 0", resource);
+    }
     if (row->kind == VYRE_RESOURCE_PRIVATE && e->uses_stack) {
         unsigned long long bytes = private_bytes(e, resource);
         e->arrays[resource] = emit_new(e);
@@ -538,7 +542,9 @@ vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre
     e.lengths = vyre_alloc_zeroed(ir->resource_count, sizeof *e.lengths);
     e.array_offsets = vyre_alloc_zeroed(ir->resource_count, sizeof *e.array_offsets);
     bool made = e.arrays && e.lengths && e.array_offsets;
-    vyre_strbuf_puts(out_ir, "@zeros = internal constant [512 x i8] zeroinitializer, align 64\n\n");
+    vyre_strbuf_puts(out_ir, "@zeros = internal constant [512 x i8] zeroinitializer, align 64\n");
+    emit_constants(out_ir, ir);
+    vyre_strbuf_puts(out_ir, "\n");
     for (uint32_t i = 0; i < ir->phase_count && made; i++) {
         made = emit_phase(&e, i, target, out_ir, &out_infos[i]);
     }

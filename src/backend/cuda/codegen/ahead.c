@@ -25,7 +25,7 @@ static const char names[] = DEVICES(NAME);
 #undef NAME
 
 static vyre_status find_target(const char *device, cuda_target *out_target) {
-#define DEVICE(name, sm, isa) {name, {sm, isa, "phase", false}},
+#define DEVICE(name, sm, isa) {name, {sm, isa, "phase", false, 1}},
     static const struct {
         const char *name;
         cuda_target target;

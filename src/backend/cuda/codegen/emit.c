@@ -450,5 +450,6 @@ vyre_status cuda_emit(const vyre_program *program, const cuda_target *target, vy
         vyre_strbuf_puts(out_ptx, "\"\n");
     }
     vyre_strbuf_puts(out_ptx, files.count ? "\n" : "");
+    cuda_emit_constants(program, target, out_ptx);
     return write_entries(program, target, &files, out_ptx, out_infos, NULL);
 }

@@ -75,7 +75,11 @@ typedef struct cuda_target {
     uint32_t isa;       /* version of PTX, 63 for 6.3 */
     const char *prefix; /* of the entries' names */
     bool any_domain;    /* phases may run over more than the domain that is theirs */
+    uint32_t codes;     /* programs in one text; 0 means one */
 } cuda_target;
+
+/* Constant memory of a module, which the constant arrays of its programs are in while they fit. */
+enum { CUDA_CONSTANT_BYTES = 65536 };
 
 /* How a device multiplies matrices of i8: by its own instruction, by four of the older one, or not
  * at all but for words of four. */
@@ -109,9 +113,12 @@ bool cuda_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array);
 VYRE_MUST_USE vyre_status cuda_emit(const vyre_program *program, const cuda_target *target,
                                     vyre_strbuf *out_ptx, cuda_phase_info *out_infos);
 
-/* The entries of a program alone, without the head of the file, for several in one. `out_ends`, if
- * given, has one a phase: where its entry ends in the text. */
+/* The entries of a program alone, without the head of the file, for several in one. The constant
+ * arrays that they name stand in front of them. `out_ends`, if given, has one a phase: where its
+ * entry ends in the text. */
 void cuda_emit_head(const cuda_target *target, vyre_strbuf *out_ptx);
+void cuda_emit_constants(const vyre_program *program, const cuda_target *target,
+                         vyre_strbuf *out_ptx);
 VYRE_MUST_USE vyre_status cuda_emit_entries(const vyre_program *program, const cuda_target *target,
                                             vyre_strbuf *out_ptx, cuda_phase_info *out_infos,
                                             size_t *out_ends);
