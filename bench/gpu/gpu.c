@@ -346,7 +346,7 @@ static void translate_all(void) {
         translation *t = &all[i];
         *t = (translation){.device = own};
         uint64_t start = vyre_now_ns();
-        must(vyre_lower_program(program, &lowered));
+        must(vyre_lower_program(program, true, &lowered));
         cuda_emit_head(&target, &t->ptx);
         must(cuda_emit_entries(lowered, &target, &t->ptx, infos, NULL));
         t->emit_ms = us_since(start) / 1e3;

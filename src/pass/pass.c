@@ -1,5 +1,7 @@
 #include "pass/pass.h"
 
+#include "pass/decide.h"
+
 #include "base/status.h"
 
 const vyre_pass vyre_passes[VYRE_PASS_COUNT] = {
@@ -15,12 +17,13 @@ static const vyre_pass_id pipeline[] = {VYRE_PASS_FOLD,    VYRE_PASS_UNROLL, VYR
                                         VYRE_PASS_PROMOTE, VYRE_PASS_LICM,   VYRE_PASS_CSE,
                                         VYRE_PASS_FOLD,    VYRE_PASS_DCE};
 
-vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program) {
+static vyre_status run_all(const vyre_program *program, const vyre_pass_id *ids, size_t count,
+                           vyre_program **out_program) {
     vyre_status status = VYRE_OK;
     vyre_program *current = NULL;
-    for (size_t i = 0; i < sizeof pipeline / sizeof *pipeline && !status; i++) {
+    for (size_t i = 0; i < count && !status; i++) {
         vyre_program *next;
-        status = vyre_passes[pipeline[i]].run(current ? current : program, &next);
+        status = vyre_passes[ids[i]].run(current ? current : program, &next);
         if (!status && next) {
             vyre_program_release(current);
             current = next;
@@ -34,7 +37,32 @@ vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_progra
     return status;
 }
 
-vyre_status vyre_lower_program(const vyre_program *program, vyre_program **out_program) {
+vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program) {
+    return run_all(program, pipeline, sizeof pipeline / sizeof *pipeline, out_program);
+}
+
+/* What is decided, and what follows; NULL if nothing is. */
+static vyre_status settle(const vyre_program *program, bool own_domain,
+                          vyre_program **out_program) {
+    static const vyre_pass_id rest[] = {VYRE_PASS_FOLD, VYRE_PASS_CSE, VYRE_PASS_DCE};
+    VYRE_TRY(vyre_decide(program, own_domain, out_program));
+    if (!*out_program) {
+        return VYRE_OK;
+    }
+    vyre_program *decided = *out_program;
+    vyre_status status = run_all(decided, rest, sizeof rest / sizeof *rest, out_program);
+    if (status) {
+        vyre_program_release(decided);
+    } else if (*out_program) {
+        vyre_program_release(decided);
+    } else {
+        *out_program = decided;
+    }
+    return status;
+}
+
+vyre_status vyre_lower_program(const vyre_program *program, bool own_domain,
+                               vyre_program **out_program) {
     vyre_program *expanded, *optimised;
     *out_program = NULL;
     VYRE_TRY(vyre_math_expand(program, &expanded));
@@ -43,7 +71,10 @@ vyre_status vyre_lower_program(const vyre_program *program, vyre_program **out_p
     }
     vyre_status status = vyre_optimise(expanded, &optimised);
     if (!status) {
-        *out_program = optimised ? optimised : vyre_program_retain(expanded);
+        optimised = optimised ? optimised : vyre_program_retain(expanded);
+        status = settle(optimised, own_domain, out_program);
+        *out_program = status || *out_program ? *out_program : vyre_program_retain(optimised);
+        vyre_program_release(optimised);
     }
     vyre_program_release(expanded);
     return status;

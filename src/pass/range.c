@@ -269,7 +269,13 @@ static void fill_rows(range_state *s) {
 }
 
 bool vyre_ranges_init(vyre_ranges *ranges, const vyre_ir *ir, uint32_t phase, bool own_domain) {
-    range_state s = {.ir = ir, .phase = &ir->phases[phase], .own_domain = own_domain};
+    return vyre_ranges_decide(ranges, ir, phase, own_domain, NULL);
+}
+
+bool vyre_ranges_decide(vyre_ranges *ranges, const vyre_ir *ir, uint32_t phase, bool own_domain,
+                        const uint8_t *asked) {
+    range_state s = {
+        .ir = ir, .phase = &ir->phases[phase], .own_domain = own_domain, .asked = asked};
     uint32_t count = s.phase->end - s.phase->first;
     *ranges = (vyre_ranges){.first = s.phase->first, .count = count};
     ranges->rows = s.rows = vyre_alloc_zeroed(count, sizeof *s.rows);

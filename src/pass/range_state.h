@@ -62,6 +62,7 @@ typedef struct range_state {
     const vyre_phase *phase;
     vyre_range *rows;
     bool own_domain;
+    const uint8_t *asked; /* by instruction of the phase: comparisons to be proven; or NULL */
     vyre_arena arena;
     range_value *values; /* by instruction of the phase */
     VYRE_VEC(range_atom) atoms;

@@ -23,6 +23,7 @@ bool lower_start(vyre_lower *lower, const char *name) {
     }
     lower->builder = lower->spare;
     lower->program++;
+    lower->shapes.count = 0;
     return true;
 }
 

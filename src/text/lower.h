@@ -11,7 +11,7 @@
  * lower_call.c       calls of operations
  * lower_function.c   calls of functions, which are inlined
  * lower_size.c       sizes, and constants of the file
- * lower_array.c      constant arrays
+ * lower_array.c      constant arrays, arrays of several dimensions
  * lower_unit.c       texts and their items, going from one to another and back
  * lower_library.c    operations of the library by their id
  * lower_splice.c     calls of programs, whose steps stand in place of the call
@@ -68,7 +68,8 @@ typedef struct vyre_constant {
     uint32_t item;
     uint8_t state; /* not computed, being computed, computed */
     vyre_operand value;
-    uint32_t program;        /* in which an array was declared last */
+    uint32_t program; /* in which an array was declared last */
+    uint32_t lengths[VYRE_MOST_DIMENSIONS], dimensions;
     vyre_name_binding array; /* of an array, else POISON */
     VYRE_VEC(uint64_t) bits; /* its elements */
 } vyre_constant;
@@ -76,7 +77,15 @@ typedef struct vyre_constant {
 typedef struct vyre_lower_parameter {
     uint32_t symbol, line, column;
     uint8_t kind, type; /* vyre_argument_kind, vyre_type */
+    uint8_t dimensions; /* of an array; 0: any, seen as one row of elements */
 } vyre_lower_parameter;
+
+/* The lengths of an array of several dimensions. */
+typedef struct vyre_array_shape {
+    uint32_t dimensions;
+    bool fixed;                             /* lengths are numbers, else sizes to be copied */
+    uint32_t lengths[VYRE_MOST_DIMENSIONS]; /* slowest first */
+} vyre_array_shape;
 
 typedef struct vyre_function {
     uint32_t item;
@@ -178,6 +187,7 @@ typedef struct vyre_lower {
     bool poisoned;             /* something the program uses is wrong, as the list knows */
     uint64_t inlined;          /* nodes of inlined functions, of the whole file */
     bool exhausted;            /* they were too many, as has been reported */
+    VYRE_VEC(vyre_array_shape) shapes;
     VYRE_VEC(uint8_t) written; /* by resource: whether something may have written it */
     VYRE_VEC(vyre_fill) fills;
     VYRE_VEC(vyre_lower_parameter) head; /* parameters of programs that are being called */
@@ -393,6 +403,31 @@ bool lower_elements(vyre_lower *lower, uint32_t number, vyre_node node);
 /* The constant array that a symbol stands for, as a resource of the program; NULL if it is none. A
  * mistake in it was reported, and gives a POISON. */
 const vyre_name_binding *lower_constant_array(vyre_lower *lower, uint32_t symbol);
+
+/* The shape of an array with these lengths, as bindings have it: numbers, or sizes of the program.
+ * 0 for one dimension, or after a report. */
+uint32_t lower_fixed_shape(vyre_lower *lower, uint32_t lengths, const char *what);
+uint32_t lower_shape(vyre_lower *lower, uint32_t lengths);
+
+/* A shape of so many dimensions, for a function without a caller. */
+uint32_t lower_any_shape(vyre_lower *lower, uint32_t dimensions);
+
+/* The number of dimensions of an array. */
+uint32_t lower_dimensions(const vyre_lower *lower, const vyre_name_binding *array);
+
+/* The index of an element, the b of its node, as one number; VYRE_NONE after a report. Where an
+ * index is outside of its dimension, so is that number. `array` may be NULL. */
+uint32_t lower_place(vyre_lower *lower, const vyre_name_binding *array, vyre_node element);
+
+/* A length of an array as a size of the program, and as a value; `dimension` exists. */
+uint32_t lower_length_size(vyre_lower *lower, const vyre_name_binding *array, uint32_t dimension);
+uint32_t lower_length_value(vyre_lower *lower, const vyre_name_binding *array, uint32_t dimension);
+
+/* The dimension that the second operand of `len` names; VYRE_NONE after a report. */
+uint32_t lower_dimension_of(vyre_lower *lower, const vyre_name_binding *array, uint32_t node);
+
+/* A length of the constant array that a symbol stands for, of the dimension that a node names. */
+vyre_operand lower_constant_dimension(vyre_lower *lower, uint32_t symbol, uint32_t node);
 
 /* An element of a constant array where a constant is computed. */
 vyre_operand lower_constant_element(vyre_lower *lower, vyre_node element);

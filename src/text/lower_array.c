@@ -1,5 +1,7 @@
 #include <string.h>
 
+#include "ir/builder.h"
+#include "ir/lookup.h"
 #include "text/lower.h"
 
 /* A constant array whose elements are being computed. */
@@ -133,6 +135,8 @@ bool lower_elements(vyre_lower *lower, uint32_t number, vyre_node node) {
     lower->builder = builder;
     if (valid) {
         vyre_constant *constant = &lower->unit->constants.items[number];
+        constant->dimensions = f.dimensions;
+        memcpy(constant->lengths, f.lengths, sizeof f.lengths);
         constant->array = (vyre_name_binding){.kind = VYRE_BINDING_ARRAY,
                                               .symbol = name.a,
                                               .type = name.detail,
@@ -143,6 +147,253 @@ bool lower_elements(vyre_lower *lower, uint32_t number, vyre_node node) {
                                               .used = true};
     }
     return valid;
+}
+
+/* Shapes */
+
+static uint32_t add_shape(vyre_lower *lower, vyre_array_shape shape) {
+    if (shape.dimensions < 2) {
+        return 0;
+    }
+    if (!vyre_vec_push(&lower->shapes, shape)) {
+        lower_no_memory(lower);
+        return 0;
+    }
+    return (uint32_t)lower->shapes.count;
+}
+
+uint32_t lower_fixed_shape(vyre_lower *lower, uint32_t lengths, const char *what) {
+    vyre_array_shape shape = {.dimensions = vyre_parser_count(&lower->parser, lengths),
+                              .fixed = true};
+    for (uint32_t i = 0; i < shape.dimensions && shape.dimensions > 1; i++) {
+        uint32_t node = vyre_parser_item(&lower->parser, lengths, i);
+        shape.lengths[i] = lower_count(lower, node, VYRE_LIMIT_SHARED_BYTES, 604, what);
+        if (!shape.lengths[i]) {
+            return 0;
+        }
+    }
+    return add_shape(lower, shape);
+}
+
+/* Sizes that are numbers all become so. */
+static void fix_lengths(const vyre_lower *lower, vyre_array_shape *shape) {
+    uint32_t numbers[VYRE_MOST_DIMENSIONS];
+    for (uint32_t i = 0; i < shape->dimensions; i++) {
+        vyre_size_node node = lower->builder->sizes.items[shape->lengths[i]].node;
+        if (shape->dimensions < 2 || node.op != VYRE_SIZE_CONST || node.b) {
+            return;
+        }
+        numbers[i] = node.a;
+    }
+    shape->fixed = true;
+    memcpy(shape->lengths, numbers, sizeof numbers);
+}
+
+uint32_t lower_shape(vyre_lower *lower, uint32_t lengths) {
+    vyre_array_shape shape = {.dimensions = vyre_parser_count(&lower->parser, lengths)};
+    for (uint32_t i = 0; i < shape.dimensions && shape.dimensions > 1; i++) {
+        shape.lengths[i] = lower_size(lower, vyre_parser_item(&lower->parser, lengths, i));
+        if (shape.lengths[i] == VYRE_NONE) {
+            return 0;
+        }
+    }
+    fix_lengths(lower, &shape);
+    return add_shape(lower, shape);
+}
+
+uint32_t lower_any_shape(vyre_lower *lower, uint32_t dimensions) {
+    return add_shape(lower, (vyre_array_shape){dimensions, true, {1, 1, 1}});
+}
+
+static vyre_array_shape shape_of(const vyre_lower *lower, const vyre_name_binding *array) {
+    return array->shape ? lower->shapes.items[array->shape - 1]
+                        : (vyre_array_shape){.dimensions = 1};
+}
+
+uint32_t lower_dimensions(const vyre_lower *lower, const vyre_name_binding *array) {
+    return shape_of(lower, array).dimensions;
+}
+
+uint32_t lower_length_size(vyre_lower *lower, const vyre_name_binding *array, uint32_t dimension) {
+    vyre_array_shape shape = shape_of(lower, array);
+    if (shape.dimensions == 1) {
+        return lower_length_of(lower, array);
+    }
+    return shape.fixed ? vyre_build_size_const(lower->builder, shape.lengths[dimension])
+                       : vyre_build_size_copy(lower->builder, shape.lengths[dimension]);
+}
+
+static uint32_t length_value(vyre_lower *lower, const vyre_array_shape *shape, uint32_t dimension) {
+    vyre_builder *builder = lower->builder;
+    if (shape->fixed) {
+        return vyre_build_u32(builder, shape->lengths[dimension]);
+    }
+    vyre_size_node node = builder->sizes.items[shape->lengths[dimension]].node;
+    bool is_own = node.op == VYRE_SIZE_PARAM && builder->args.items[node.a].type == VYRE_TYPE_U32;
+    return is_own ? vyre_build_param(builder, node.a)
+                  : lower_size_value(lower, shape->lengths[dimension], VYRE_TYPE_U32);
+}
+
+uint32_t lower_length_value(vyre_lower *lower, const vyre_name_binding *array, uint32_t dimension) {
+    vyre_array_shape shape = shape_of(lower, array);
+    return shape.dimensions == 1 ? vyre_build_len(lower->builder, array->handle)
+                                 : length_value(lower, &shape, dimension);
+}
+
+static void report_no_dimension(vyre_lower *lower, vyre_spot spot, uint32_t dimensions,
+                                uint64_t found) {
+    lower_report(lower, spot, 604, "count dimensions from 0, as they are declared",
+                 "the array has %u dimension%s, and no dimension %llu", dimensions,
+                 dimensions == 1 ? "" : "s", (unsigned long long)found);
+}
+
+uint32_t lower_dimension_of(vyre_lower *lower, const vyre_name_binding *array, uint32_t node) {
+    uint32_t dimensions = lower_dimensions(lower, array);
+    vyre_operand value = lower_evaluate(lower, node, VYRE_TYPE_U32);
+    vyre_spot spot = lower_spot(lower, node);
+    lower_settle_constant(lower, &value, VYRE_TYPE_U32, spot);
+    if (value.kind != VYRE_OPERAND_VALUE) {
+        return VYRE_NONE;
+    }
+    if (value.value >= dimensions) {
+        report_no_dimension(lower, spot, dimensions, value.value);
+        return VYRE_NONE;
+    }
+    return (uint32_t)value.value;
+}
+
+/* Indices. A number past the end of any array stands for an element outside of a dimension, so that
+ * the rule for that is the one of all arrays. */
+
+enum { OUTSIDE = UINT32_MAX };
+
+/* An index as a u32, and whether it is inside of its dimension; the comparison is VYRE_NONE where
+ * it always is. */
+typedef struct part {
+    uint32_t value, inside;
+    bool never; /* inside */
+} part;
+
+/* Numbers of other types are compared as they are: a negative one is never inside. */
+static part make_part(vyre_lower *lower, const vyre_array_shape *shape, uint32_t dimension,
+                      uint32_t index, uint32_t length) {
+    vyre_builder *builder = lower->builder;
+    vyre_type type = vyre_build_type(builder, index);
+    bool is_signed = vyre_type_class_of(type) == VYRE_CLASS_SIGNED;
+    bool is_small = shape->fixed && shape->lengths[dimension] <= (uint32_t)INT32_MAX + 1;
+    part result = {.value = index, .inside = VYRE_NONE};
+    if (vyre_operand_is_constant(index) && shape->fixed) {
+        uint64_t bits = builder_bits(builder, index);
+        bool is_negative = is_signed && bits >> (vyre_type_bytes(type) * 8 - 1);
+        result.never = is_negative || bits >= shape->lengths[dimension];
+        result.value = vyre_build_u32(builder, (uint32_t)bits);
+        return result;
+    }
+    if (vyre_type_bytes(type) == 8 || (is_signed && !is_small)) {
+        uint32_t wide = vyre_build_convert(builder, VYRE_TYPE_U64, index);
+        length = vyre_build_convert(builder, VYRE_TYPE_U64, length);
+        result.inside = vyre_build_op(builder, VYRE_OP_LT, wide, length, VYRE_NONE);
+        result.value = vyre_build_convert(builder, VYRE_TYPE_U32, wide);
+        return result;
+    }
+    result.value =
+        type == VYRE_TYPE_U32 ? index : vyre_build_convert(builder, VYRE_TYPE_U32, index);
+    result.inside = vyre_build_op(builder, VYRE_OP_LT, result.value, length, VYRE_NONE);
+    return result;
+}
+
+/* The number of an element of several indices: (y * width + x) where both are inside. */
+static uint32_t flatten(vyre_lower *lower, const vyre_array_shape *shape, const uint32_t *indices,
+                        bool is_far, vyre_spot spot) {
+    vyre_builder *builder = lower->builder;
+    uint32_t flat = VYRE_NONE, inside = VYRE_NONE;
+    bool never = false;
+    for (uint32_t i = 0; i < shape->dimensions; i++) {
+        uint32_t length = length_value(lower, shape, i);
+        part next = make_part(lower, shape, i, indices[i], length);
+        never |= next.never;
+        if (next.inside != VYRE_NONE) {
+            inside = inside == VYRE_NONE
+                         ? next.inside
+                         : vyre_build_op(builder, VYRE_OP_AND, inside, next.inside, VYRE_NONE);
+        }
+        if (i && shape->fixed && vyre_operand_is_constant(flat) &&
+            vyre_operand_is_constant(next.value)) {
+            uint64_t row = builder_bits(builder, flat) * shape->lengths[i];
+            flat = vyre_build_u32(builder, (uint32_t)(row + builder_bits(builder, next.value)));
+        } else if (i) {
+            flat = vyre_build_op(builder, VYRE_OP_MUL, flat, length, VYRE_NONE);
+            flat = vyre_build_op(builder, VYRE_OP_ADD, flat, next.value, VYRE_NONE);
+        } else {
+            flat = next.value;
+        }
+    }
+    if (never && is_far) {
+        lower_report(lower, spot, 803,
+                     "use indices from 0 to the length of their dimension minus 1",
+                     "an index is out of bounds of its dimension");
+    }
+    uint32_t outside = vyre_build_u32(builder, OUTSIDE);
+    return never                 ? outside
+           : inside == VYRE_NONE ? flat
+                                 : vyre_build_op(builder, VYRE_OP_SELECT, inside, flat, outside);
+}
+
+static void report_dimensions(vyre_lower *lower, vyre_node element, uint32_t wanted,
+                              uint32_t found) {
+    vyre_name_text text;
+    lower_report(lower, vyre_node_spot(&element), 604,
+                 wanted == 1
+                     ? "compute one index, as in a[row * width + column], or declare the "
+                       "array with several lengths, as in [height][width]"
+                     : "write an index in brackets for each dimension, as in a[row][column]",
+                 "`%s` has %u dimension%s, found %u ind%s", lower_name(lower, element.a, &text),
+                 wanted, wanted == 1 ? "" : "s", found, found == 1 ? "ex" : "ices");
+}
+
+/* False, after a report, for what is no integer; of a single index the builder says so. */
+static bool check_index(vyre_lower *lower, vyre_node element, uint32_t node, uint32_t index) {
+    vyre_type type = vyre_build_type(lower->builder, index);
+    vyre_name_text text;
+    if (vyre_type_class_of(type) & VYRE_CLASS_INTEGER) {
+        return true;
+    }
+    lower_report(lower, lower_spot(lower, node), 301, "convert it with u32(...)",
+                 "an index of `%s` is %s, expected an integer", lower_name(lower, element.a, &text),
+                 vyre_type_name(type));
+    return false;
+}
+
+uint32_t lower_place(vyre_lower *lower, const vyre_name_binding *array, vyre_node element) {
+    vyre_node head = lower_node(lower, element.b);
+    bool several = head.kind == VYRE_NODE_INDICES;
+    vyre_array_shape shape = array ? shape_of(lower, array) : (vyre_array_shape){.dimensions = 1};
+    bool has_array = array;
+    uint32_t resource = array ? array->handle : VYRE_NONE;
+    uint32_t count = several ? vyre_parser_count(&lower->parser, head.a) : 1;
+    uint32_t indices[VYRE_MOST_DIMENSIONS];
+    bool valid = true;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t node = several ? vyre_parser_item(&lower->parser, head.a, i) : element.b;
+        uint32_t index = lower_index(lower, node);
+        valid &= index != VYRE_NONE && (!several || check_index(lower, element, node, index));
+        if (i < VYRE_MOST_DIMENSIONS) {
+            indices[i] = index;
+        }
+    }
+    if (has_array && count != shape.dimensions) {
+        report_dimensions(lower, element, shape.dimensions, count);
+        return VYRE_NONE;
+    }
+    if (!valid || !has_array) {
+        return VYRE_NONE;
+    }
+    lower_at(lower, vyre_node_spot(&element));
+    /* The verifier warns of constants past the end where it knows the length. */
+    bool is_far = count > 1 && !lower->silent &&
+                  lower->builder->resources.items[resource].row.kind <= VYRE_RESOURCE_SCRATCH;
+    return count == 1 ? indices[0]
+                      : flatten(lower, &shape, indices, is_far, vyre_node_spot(&element));
 }
 
 /* Declares the array in the program that is being built, once. */
@@ -169,6 +420,9 @@ static void declare(vyre_lower *lower, vyre_constant *constant) {
     constant->array.handle = vyre_build_constant_array(
         lower->builder, lower_name(lower, constant->array.symbol, &text), type, length, elements);
     constant->program = lower->program;
+    vyre_array_shape shape = {.dimensions = constant->dimensions, .fixed = true};
+    memcpy(shape.lengths, constant->lengths, sizeof shape.lengths);
+    constant->array.shape = add_shape(lower, shape);
     vyre_free(elements);
 }
 
@@ -190,6 +444,21 @@ const vyre_name_binding *lower_constant_array(vyre_lower *lower, uint32_t symbol
     return &constant->array;
 }
 
+vyre_operand lower_constant_dimension(vyre_lower *lower, uint32_t symbol, uint32_t node) {
+    uint32_t item = lower->unit->names.symbols.items[symbol].item;
+    uint32_t number = lower->unit->items.items[item].index;
+    vyre_operand value = lower_expression(lower, node, VYRE_TYPE_U32);
+    lower_settle_constant(lower, &value, VYRE_TYPE_U32, lower_spot(lower, node));
+    const vyre_constant *constant = &lower->unit->constants.items[number];
+    if (value.kind == VYRE_OPERAND_VALUE && value.value >= constant->dimensions) {
+        report_no_dimension(lower, lower_spot(lower, node), constant->dimensions, value.value);
+        return lower_poison();
+    }
+    return value.kind == VYRE_OPERAND_VALUE
+               ? lower_constant(lower, VYRE_TYPE_U32, constant->lengths[value.value])
+               : lower_poison();
+}
+
 vyre_operand lower_constant_element(vyre_lower *lower, vyre_node element) {
     const vyre_name_binding *array = vyre_names_find(&lower->unit->names, element.a)
                                          ? NULL
@@ -200,20 +469,36 @@ vyre_operand lower_constant_element(vyre_lower *lower, vyre_node element) {
                      "an element of an array is not known at compile time");
         return lower_poison();
     }
-    vyre_operand index = lower_expression(lower, element.b, VYRE_TYPE_U32);
-    lower_settle_constant(lower, &index, VYRE_TYPE_U32, lower_spot(lower, element.b));
-    if (array->kind != VYRE_BINDING_ARRAY || index.kind != VYRE_OPERAND_VALUE) {
-        return lower_poison();
-    }
-    if (index.value >= array->bits) {
-        lower_report(lower, lower_spot(lower, element.b), 307,
-                     "use an index from 0 to the length minus 1",
-                     "the index %llu is past the end of a constant array of %llu elements",
-                     (unsigned long long)index.value, (unsigned long long)array->bits);
-        return lower_poison();
-    }
     uint32_t item = lower->unit->names.symbols.items[element.a].item;
-    const vyre_constant *constant =
-        &lower->unit->constants.items[lower->unit->items.items[item].index];
-    return lower_constant(lower, (vyre_type)array->type, constant->bits.items[index.value]);
+    uint32_t number = lower->unit->items.items[item].index;
+    vyre_node head = lower_node(lower, element.b);
+    bool several = head.kind == VYRE_NODE_INDICES;
+    uint32_t count = several ? vyre_parser_count(&lower->parser, head.a) : 1;
+    uint32_t dimensions = lower->unit->constants.items[number].dimensions;
+    if (array->kind != VYRE_BINDING_ARRAY) {
+        return lower_poison();
+    }
+    if (count != dimensions) {
+        report_dimensions(lower, element, dimensions, count);
+        return lower_poison();
+    }
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t node = several ? vyre_parser_item(&lower->parser, head.a, i) : element.b;
+        vyre_operand index = lower_expression(lower, node, VYRE_TYPE_U32);
+        lower_settle_constant(lower, &index, VYRE_TYPE_U32, lower_spot(lower, node));
+        uint32_t length = lower->unit->constants.items[number].lengths[i];
+        if (index.kind == VYRE_OPERAND_VALUE && index.value >= length) {
+            lower_report(lower, lower_spot(lower, node), 307,
+                         "use an index from 0 to the length minus 1",
+                         "the index %llu is past the end of a constant array of %u elements",
+                         (unsigned long long)index.value, length);
+        }
+        if (index.kind != VYRE_OPERAND_VALUE || index.value >= length) {
+            return lower_poison();
+        }
+        at = at * length + index.value;
+    }
+    const vyre_constant *constant = &lower->unit->constants.items[number];
+    return lower_constant(lower, (vyre_type)constant->array.type, constant->bits.items[at]);
 }

@@ -235,9 +235,14 @@ bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_bin
     return false;
 }
 
+/* `len` may name a dimension behind the array. */
+static bool check_len(vyre_lower *lower, vyre_node call) {
+    return vyre_parser_count(&lower->parser, call.b) == 2 || check_count(lower, call, "len", 1);
+}
+
 /* len(a) where a constant is computed: of a constant array. */
 static vyre_operand lower_constant_length(vyre_lower *lower, vyre_node call) {
-    if (!check_count(lower, call, "len", 1)) {
+    if (!check_len(lower, call)) {
         return lower_poison();
     }
     vyre_node node = lower_node(lower, argument(lower, call, 0));
@@ -249,14 +254,19 @@ static vyre_operand lower_constant_length(vyre_lower *lower, vyre_node call) {
         lower_report(lower, vyre_node_spot(&call), 307, "write the name of a constant array",
                      "the operand of `len` is not known at compile time");
     }
-    return array && array->kind == VYRE_BINDING_ARRAY
-               ? lower_constant(lower, VYRE_TYPE_U32, array->bits)
-               : lower_poison();
+    if (!array || array->kind != VYRE_BINDING_ARRAY) {
+        return lower_poison();
+    }
+    if (vyre_parser_count(&lower->parser, call.b) == 1) {
+        return lower_constant(lower, VYRE_TYPE_U32, array->bits);
+    }
+    return lower_constant_dimension(lower, node.a, argument(lower, call, 1));
 }
 
 /* len(a) and clear(a) */
 static vyre_operand lower_of_array(vyre_lower *lower, vyre_node call, const vyre_word *word) {
-    if (!check_count(lower, call, word->text, 1)) {
+    bool is_len = word->code == VYRE_OP_LEN;
+    if (is_len ? !check_len(lower, call) : !check_count(lower, call, word->text, 1)) {
         return lower_poison();
     }
     vyre_node node = lower_node(lower, argument(lower, call, 0));
@@ -274,7 +284,15 @@ static vyre_operand lower_of_array(vyre_lower *lower, vyre_node call, const vyre
         return lower_poison();
     }
     lower_at(lower, vyre_node_spot(&call));
-    if (word->code == VYRE_OP_LEN) {
+    if (is_len && vyre_parser_count(&lower->parser, call.b) == 2) {
+        vyre_name_binding own = *array;
+        uint32_t dimension = lower_dimension_of(lower, &own, argument(lower, call, 1));
+        lower_at(lower, vyre_node_spot(&call));
+        return dimension == VYRE_NONE
+                   ? lower_poison()
+                   : lower_built(lower, lower_length_value(lower, &own, dimension));
+    }
+    if (is_len) {
         return lower_built(lower, vyre_build_len(lower->builder, array->handle));
     }
     if (lower_check_writable(lower, node, array)) {
@@ -339,7 +357,7 @@ static vyre_operand lower_of_element(vyre_lower *lower, vyre_node call, const vy
     uint32_t resource = array ? array->handle : VYRE_NONE;
     bool valid = array && (!(info->effects & VYRE_EFFECT_WRITE) ||
                            lower_check_writable(lower, place, array));
-    uint32_t index = lower_index(lower, place.b);
+    uint32_t index = lower_place(lower, array, place);
     uint32_t operands[2] = {VYRE_NONE, VYRE_NONE};
     for (uint32_t i = 0; i < values; i++) {
         operands[i] = lower_value(lower, argument(lower, call, 1 + i), type, NULL);

@@ -557,7 +557,7 @@ static vyre_operand lower_element(vyre_lower *lower, vyre_node node) {
     const vyre_name_binding *array = lower_array(lower, node, node.a);
     uint32_t resource = array ? array->handle : VYRE_NONE;
     vyre_type type = array ? (vyre_type)array->type : VYRE_TYPE_VOID;
-    uint32_t index = lower_index(lower, node.b);
+    uint32_t index = lower_place(lower, array, node);
     if (resource == VYRE_NONE || index == VYRE_NONE) {
         return lower_poison();
     }

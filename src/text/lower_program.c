@@ -26,6 +26,7 @@ static void lower_argument(vyre_lower *lower, vyre_node node) {
                                    : vyre_build_scalar(lower->builder, text.text, type);
         if (binding.handle != VYRE_NONE) {
             binding.kind = is_buffer ? VYRE_BINDING_ARRAY : VYRE_BINDING_SCALAR;
+            binding.shape = is_buffer && !size_failed ? lower_shape(lower, name.b) : 0;
         }
     }
     lower_bind(lower, name, binding);
@@ -49,6 +50,7 @@ static void lower_scratch(vyre_lower *lower, vyre_node node) {
             binding.kind = VYRE_BINDING_ARRAY;
             binding.used = false;
             binding.size = size;
+            binding.shape = lower_shape(lower, name.b);
         }
         /* It is zeros when the spliced program starts, each time. */
         bool again = lower->splice && lower->builder->open_repeats.count;
@@ -69,8 +71,24 @@ static bool lower_outer_element(vyre_lower *lower, uint32_t number, uint32_t *re
     }
     const vyre_name_binding *array = lower_array(lower, node, node.a);
     *resource = array ? array->handle : VYRE_NONE;
+    if (array && lower_node(lower, node.b).kind == VYRE_NODE_INDICES) {
+        lower_report(lower, vyre_node_spot(&node), 604, "count in an array of one dimension",
+                     "an element that steps read has one index");
+        return false;
+    }
     *index = lower_size(lower, node.b);
     return array && *index != VYRE_NONE;
+}
+
+/* Dimensions of an array whose name alone is a domain; 1 for all else. */
+static uint32_t domain_dimensions(vyre_lower *lower, uint32_t number) {
+    vyre_node node = lower_node(lower, number);
+    if (node.kind != VYRE_NODE_NAME) {
+        return 1;
+    }
+    const vyre_name_binding *binding = vyre_names_find(&lower->unit->names, node.a);
+    binding = binding ? binding : lower_constant_array(lower, node.a);
+    return binding && binding->kind == VYRE_BINDING_ARRAY ? lower_dimensions(lower, binding) : 1;
 }
 
 void lower_phase(vyre_lower *lower, vyre_node node) {
@@ -93,7 +111,17 @@ void lower_phase(vyre_lower *lower, vyre_node node) {
                      "the domain has %u dimensions", count);
         count = 3;
     }
-    for (uint32_t i = 0; i < count; i++) {
+    uint32_t dimensions =
+        count == 1 ? domain_dimensions(lower, vyre_parser_item(parser, domain, 0)) : 1;
+    if (dimensions > 1) {
+        vyre_node array = lower_node(lower, vyre_parser_item(parser, domain, 0));
+        vyre_name_binding own = *lower_array(lower, array, array.a);
+        for (uint32_t i = 0; i < dimensions; i++) { /* columns first */
+            desc.domain[i] = lower_length_size(lower, &own, dimensions - 1 - i);
+        }
+        count = dimensions;
+    }
+    for (uint32_t i = 0; i < count && dimensions == 1; i++) {
         desc.domain[i] = lower_size(lower, vyre_parser_item(parser, domain, i));
         if (desc.domain[i] == VYRE_NONE) { /* reported; the phase is looked through all the same */
             desc.domain[i] = vyre_build_size_const(lower->builder, 1);

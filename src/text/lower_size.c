@@ -201,6 +201,18 @@ static uint32_t lower_size_op(vyre_lower *lower, vyre_node node, vyre_size_op op
     return vyre_build_size_op(lower->builder, op, a, b);
 }
 
+/* len(a, dimension) */
+static uint32_t lower_size_dimension(vyre_lower *lower, vyre_node array, uint32_t node) {
+    const vyre_name_binding *found = lower_array(lower, array, array.a);
+    if (!found) {
+        return VYRE_NONE;
+    }
+    vyre_name_binding own = *found;
+    uint32_t dimension = lower_dimension_of(lower, &own, node);
+    lower_at(lower, vyre_node_spot(&array));
+    return dimension == VYRE_NONE ? VYRE_NONE : lower_length_size(lower, &own, dimension);
+}
+
 static uint32_t lower_size_call(vyre_lower *lower, vyre_node node) {
     const vyre_word *word = lower_word(lower, node.a);
     uint32_t count = vyre_parser_count(&lower->parser, node.b);
@@ -214,7 +226,7 @@ static uint32_t lower_size_call(vyre_lower *lower, vyre_node node) {
     if (!is_len && op == VYRE_SIZE_CONST) {
         return refuse(lower, node, "a call of another operation");
     }
-    if (count != (is_len ? 1u : 2u)) {
+    if (count != (is_len ? 1u : 2u) && !(is_len && count == 2)) {
         lower_report(lower, vyre_node_spot(&node), 303,
                      "write len(a), or two operands as in "
                      "min(a, b)",
@@ -232,7 +244,9 @@ static uint32_t lower_size_call(vyre_lower *lower, vyre_node node) {
                    ? VYRE_NONE
                    : refuse(lower, array, "the length of something that is not an array");
     }
-    return lower_length(lower, array, array.a);
+    return count == 1
+               ? lower_length(lower, array, array.a)
+               : lower_size_dimension(lower, array, vyre_parser_item(&lower->parser, node.b, 1));
 }
 
 static uint32_t lower_size_any(vyre_lower *lower, uint32_t number) {

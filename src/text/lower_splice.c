@@ -243,6 +243,7 @@ static void bind_argument(vyre_lower *lower, vyre_callee callee, vyre_node node,
     }
     binding.writable = node.detail != VYRE_ARGUMENT_IN;
     binding.used = true;
+    binding.shape = binding.kind == VYRE_BINDING_ARRAY ? lower_shape(lower, name.b) : 0;
     lower_bind(lower, name, binding);
 }
 

@@ -122,6 +122,9 @@ static void lower_array_declaration(vyre_lower *lower, vyre_node node) {
         lower_name(lower, name.a, &text);
         lower_at(lower, vyre_node_spot(&name));
         vyre_type type = (vyre_type)name.detail;
+        binding.shape =
+            lower_fixed_shape(lower, name.b, is_shared ? "a shared array" : "a private array");
+        lower_at(lower, vyre_node_spot(&name));
         binding.handle = is_shared ? vyre_build_shared(lower->builder, text.text, type, length)
                                    : vyre_build_private(lower->builder, text.text, type, length);
         if (binding.handle != VYRE_NONE) {
@@ -179,7 +182,7 @@ static void lower_assign_element(vyre_lower *lower, uint32_t number, vyre_node p
     if (array && lower_check_writable(lower, place, array)) {
         resource = array->handle;
     }
-    uint32_t index = lower_index(lower, place.b);
+    uint32_t index = lower_place(lower, array, place);
     uint32_t old = VYRE_NONE;
     bool valid = resource != VYRE_NONE && index != VYRE_NONE;
     if (valid && node.detail != VYRE_TOKEN_ASSIGN) {

@@ -39,7 +39,8 @@ typedef enum vyre_name_kind {
 typedef struct vyre_name_binding {
     uint32_t symbol, previous; /* previous declaration of the same symbol */
     uint32_t handle;
-    uint32_t size; /* of a scratch array, to be copied; other arrays VYRE_NONE */
+    uint32_t size;  /* of a scratch array, to be copied; other arrays VYRE_NONE */
+    uint32_t shape; /* of an array: number of its shape plus 1; 0: one dimension */
     uint64_t bits;
     uint32_t line, column;
     uint8_t kind, type;

@@ -82,6 +82,8 @@ uint32_t parse_expressions(vyre_parser *parser);
 
 /* { "[" expression "]" }, at most VYRE_MOST_DIMENSIONS; VYRE_NONE without a bracket. */
 uint32_t parse_lengths(vyre_parser *parser);
+/* The product of such a list as one expression, VYRE_NONE of none. */
+uint32_t parse_product(vyre_parser *parser, uint32_t lengths);
 
 /* Words that stand at a node without a count. */
 uint32_t parse_parts(vyre_parser *parser, const uint32_t *words, uint32_t count);

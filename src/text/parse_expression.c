@@ -145,6 +145,20 @@ static bool at_bits(const vyre_parser *parser) {
     return token.kind == VYRE_TOKEN_TYPE;
 }
 
+/* expression "]" { "[" expression "]" }, behind the first bracket. */
+static uint32_t parse_indices(vyre_parser *parser) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    size_t pending = parser->pending.count;
+    do {
+        parse_push(parser, parse_nested(parser));
+        parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
+    } while (!parser->lost && parse_take(parser, VYRE_TOKEN_LEFT_BRACKET));
+    if (parser->pending.count == pending + 1) {
+        return parser->pending.items[--parser->pending.count];
+    }
+    return parse_node(parser, VYRE_NODE_INDICES, spot, 0, parse_list(parser, pending), 0);
+}
+
 uint32_t parse_named(vyre_parser *parser) {
     vyre_token token = parser->state.token;
     if (at_bits(parser)) {
@@ -157,14 +171,7 @@ uint32_t parse_named(vyre_parser *parser) {
         return parse_node(parser, VYRE_NODE_CALL, spot, 0, token.symbol, parse_arguments(parser));
     }
     if (parse_take(parser, VYRE_TOKEN_LEFT_BRACKET)) {
-        uint32_t index = parse_nested(parser);
-        parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
-        if (parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
-            parse_error(parser, vyre_token_spot(&parser->state.token), 102,
-                        "compute one index, as in a[row * width + column]",
-                        "an array takes one index, found a second one");
-            parser->lost = true;
-        }
+        uint32_t index = parse_indices(parser);
         if (parser->state.after.line == spot.line) {
             spot.length = parser->state.after.column - spot.column;
         }

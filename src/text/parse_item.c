@@ -24,6 +24,36 @@ uint32_t parse_lengths(vyre_parser *parser) {
     return parse_list(parser, pending);
 }
 
+uint32_t parse_product(vyre_parser *parser, uint32_t lengths) {
+    uint32_t count = vyre_parser_count(parser, lengths);
+    uint32_t product = count ? vyre_parser_item(parser, lengths, 0) : VYRE_NONE;
+    for (uint32_t i = 1; i < count; i++) {
+        vyre_node left = vyre_parser_node(parser, product);
+        product = parse_node(parser, VYRE_NODE_BINARY, vyre_node_spot(&left), VYRE_TOKEN_STAR,
+                             product, vyre_parser_item(parser, lengths, i));
+    }
+    return product;
+}
+
+/* { "[" "]" }: of a parameter, as a list of nothing for each dimension. */
+static uint32_t parse_dimensions(vyre_parser *parser) {
+    size_t pending = parser->pending.count;
+    if (parser->lost || !parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        return VYRE_NONE;
+    }
+    while (!parser->lost && parse_take(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        parse_push(parser, 0);
+        parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET,
+                     "leave the brackets empty: a parameter takes the lengths of its argument");
+    }
+    if (!parser->lost && parser->pending.count - pending > VYRE_MOST_DIMENSIONS) {
+        parse_error(parser, vyre_token_spot(&parser->state.token), 604, "use at most three",
+                    "an array has more than %d dimensions", VYRE_MOST_DIMENSIONS);
+        parser->lost = true;
+    }
+    return parse_list(parser, pending);
+}
+
 static vyre_open_block *top(vyre_parser *parser) {
     return &parser->blocks.items[parser->blocks.count - 1];
 }
@@ -57,10 +87,9 @@ static uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_pr
         vyre_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
         parser->syntax.nodes.items[name].detail = (uint8_t)type;
         parse_expect(parser, VYRE_TOKEN_GREATER, NULL);
-        if (!parser->lost && of_program && parse_take(parser, VYRE_TOKEN_LEFT_BRACKET)) {
-            size = vyre_parse_expression(parser);
-            parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
-        }
+        uint32_t lengths = of_program ? parse_lengths(parser) : parse_dimensions(parser);
+        parser->syntax.nodes.items[name].b = lengths;
+        size = of_program ? parse_product(parser, lengths) : VYRE_NONE;
     } else if (kind != VYRE_ARGUMENT_SCALAR) {
         parse_unexpected(parser, "`buffer`", "write `buffer<type>`; only buffers can be written");
     } else {

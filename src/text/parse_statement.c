@@ -308,12 +308,16 @@ static uint32_t parse_let(vyre_parser *parser) {
     return node;
 }
 
-/* NAME ":" type "[" length "]" behind `shared`, `scratch` or `var`. */
-static uint32_t parse_length(vyre_parser *parser) {
-    parse_expect(parser, VYRE_TOKEN_LEFT_BRACKET, "write the length in brackets, as in u32[256]");
-    uint32_t length = parser->lost ? 0 : vyre_parse_expression(parser);
-    parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
-    return length;
+/* NAME ":" type { "[" length "]" } behind `shared`, `scratch` or `var`: the number of elements. */
+static uint32_t parse_length(vyre_parser *parser, uint32_t name) {
+    if (parser->lost || !parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        parse_missing(parser, VYRE_TOKEN_LEFT_BRACKET,
+                      "write the length in brackets, as in u32[256]");
+        return 0;
+    }
+    uint32_t lengths = parse_lengths(parser);
+    parser->syntax.nodes.items[name].b = name ? lengths : 0;
+    return parser->lost ? 0 : parse_product(parser, lengths);
 }
 
 static uint32_t parse_var(vyre_parser *parser) {
@@ -324,7 +328,7 @@ static uint32_t parse_var(vyre_parser *parser) {
     uint32_t value = VYRE_NONE;
     if (!parser->lost && parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
         kind = VYRE_NODE_ARRAY;
-        value = parse_length(parser);
+        value = parse_length(parser, name);
         if (!parser->lost && parse_at(parser, VYRE_TOKEN_ASSIGN)) {
             parse_unexpected(parser, "`;`",
                              "assign to its elements instead; a private array starts as zeros");
@@ -354,7 +358,7 @@ uint32_t parse_array(vyre_parser *parser, vyre_node_kind kind, const char *what)
     parse_expect(parser, VYRE_TOKEN_COLON, "write name, type and length, as in `part: u32[256]`");
     vyre_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
     parser->syntax.nodes.items[name].detail = name ? (uint8_t)type : 0;
-    uint32_t length = parser->lost ? 0 : parse_length(parser);
+    uint32_t length = parser->lost ? 0 : parse_length(parser, name);
     uint32_t node = parse_node(parser, kind, spot, 0, name, length);
     parse_semicolon(parser);
     return node;

@@ -20,7 +20,8 @@
     X(BOOL)         /* detail: 0 or 1 */                                                           \
     X(NAME)         /* a: symbol; in declarations detail: type, b: list of lengths, none or 0 */   \
     X(COMPONENT)    /* a: symbol; detail: 0 to 2 */                                                \
-    X(ELEMENT)      /* a: symbol, b: index */                                                      \
+    X(ELEMENT)      /* a: symbol, b: index, or INDICES where there are several */                  \
+    X(INDICES)      /* a: list of indices */                                                       \
     X(CALL)         /* a: symbol, b: list of arguments */                                          \
     X(LIBRARY_CALL) /* a: offset of the id, b: list of arguments */                                \
     X(CONVERT)      /* detail: type; a: operand */                                                 \

@@ -254,8 +254,9 @@ static vyre_status dispatch(const vyre_backend *backend, const vyre_call *call,
     unsigned turn = atomic_fetch_add(&turns, 1);
     vyre_program *expanded = NULL;
     /* Mostly as a device gets it, and now and then as it was written. */
-    vyre_status status = turn % 4 ? vyre_lower_program(call->program, &expanded)
-                                  : vyre_math_expand(call->program, &expanded);
+    vyre_status status = turn % 4
+                             ? vyre_lower_program(call->program, !call->config->grid[0], &expanded)
+                             : vyre_math_expand(call->program, &expanded);
     if (status) {
         return status;
     }

@@ -324,7 +324,7 @@ static measures measure(uint32_t length) {
     cuda_phase_info cuda_info;
     cpu_target cpu = {.lanes = 8, .has_gather = true};
     cuda_target cuda = cuda_baseline();
-    assert_null(vyre_lower_program(program, &lowered));
+    assert_null(vyre_lower_program(program, true, &lowered));
     assert_null(cpu_emit(lowered, &cpu, &llvm, &cpu_info));
     assert_null(cuda_emit(lowered, &cuda, &ptx, &cuda_info));
     measures m = {.insts = vyre_program_ir(lowered)->inst_count};

@@ -70,7 +70,7 @@ static vyre_status split(const vyre_program *program, bool *out_split, vyre_prog
 static vyre_status emit(const vyre_program *program, const cpu_target *target, vyre_strbuf *out_ir,
                         cpu_phase_info *out_infos) {
     vyre_program *lowered;
-    vyre_status status = vyre_lower_program(program, &lowered);
+    vyre_status status = vyre_lower_program(program, !target->any_domain, &lowered);
     if (!status) {
         status = cpu_emit(lowered, target, out_ir, out_infos);
         vyre_program_release(lowered);

@@ -25,7 +25,7 @@ static vyre_status emit(const cuda_executable *executable, const vyre_program *p
     const cuda_target target = {executable->device->info.sm, executable->device->info.isa, prefix,
                                 executable->any_domain, executable->code_count};
     vyre_program *lowered;
-    VYRE_TRY(vyre_lower_program(program, &lowered));
+    VYRE_TRY(vyre_lower_program(program, !executable->any_domain, &lowered));
     cuda_emit_constants(lowered, &target, out_constants);
     vyre_status status = cuda_emit_entries(lowered, &target, out_ptx, out_infos, out_ends);
     vyre_program_release(lowered);
