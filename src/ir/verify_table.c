@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "ir/lookup.h"
 #include "ir/verify.h"
 #include "ir/word.h"
 
@@ -221,7 +222,7 @@ static bool same_elements(const void *context, uint32_t resource) {
     const vyre_resource *row = &key->ir->resources[resource];
     return row->type == key->row->type && row->length == key->row->length &&
            !memcmp(key->ir->data + row->size, key->ir->data + key->row->size,
-                   row->length * vyre_type_bytes((vyre_type)row->type));
+                   (size_t)vyre_resource_bytes(row));
 }
 
 /* No two constant arrays are equal, and together they are all the data. */
@@ -241,8 +242,7 @@ static bool check_constants(verifier *v) {
         }
         v->first_constant = v->constant_count++ ? v->first_constant : i;
         data_key key = {ir, row};
-        uint64_t hash =
-            vyre_hash(ir->data + row->size, row->length * vyre_type_bytes((vyre_type)row->type));
+        uint64_t hash = vyre_hash(ir->data + row->size, (size_t)vyre_resource_bytes(row));
         if (vyre_map_find(&seen, hash, same_elements, &key)) {
             valid = verify_not_canonical(v, VYRE_SECTION_RESOURCES, i,
                                          "has the elements of another one");

@@ -265,7 +265,7 @@ uint32_t lower_dimension_of(vyre_lower *lower, const vyre_name_binding *array, u
 /* Indices. A number past the end of any array stands for an element outside of a dimension, so that
  * the rule for that is the one of all arrays. */
 
-enum { OUTSIDE = UINT32_MAX };
+static const uint32_t outside_all = UINT32_MAX;
 
 /* An index as a u32, and whether it is inside of its dimension; the comparison is VYRE_NONE where
  * it always is. */
@@ -333,7 +333,7 @@ static uint32_t flatten(vyre_lower *lower, const vyre_array_shape *shape, const 
                      "use indices from 0 to the length of their dimension minus 1",
                      "an index is out of bounds of its dimension");
     }
-    uint32_t outside = vyre_build_u32(builder, OUTSIDE);
+    uint32_t outside = vyre_build_u32(builder, outside_all);
     return never                 ? outside
            : inside == VYRE_NONE ? flat
                                  : vyre_build_op(builder, VYRE_OP_SELECT, inside, flat, outside);

@@ -301,8 +301,8 @@ static void many_uses_are_one_array(void **state) {
     vyre_program_release(program);
 }
 
-/* Compiling does not depend on the number of elements: the code is the same but for the table, which
- * is one line of LLVM IR. */
+/* Compiling does not depend on the number of elements: the code is the same but for the table,
+ * which is one line of LLVM IR. */
 
 typedef struct measures {
     uint32_t insts;
@@ -352,9 +352,12 @@ static void code_does_not_grow_with_the_array(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mistakes_are_refused),    cmocka_unit_test(equal_arrays_are_one),
-        cmocka_unit_test(the_oracle_looks_up),     cmocka_unit_test(binary_form_is_1_2),
-        cmocka_unit_test(digests_cover_elements),  cmocka_unit_test(other_backends_get_buffers),
+        cmocka_unit_test(mistakes_are_refused),
+        cmocka_unit_test(equal_arrays_are_one),
+        cmocka_unit_test(the_oracle_looks_up),
+        cmocka_unit_test(binary_form_is_1_2),
+        cmocka_unit_test(digests_cover_elements),
+        cmocka_unit_test(other_backends_get_buffers),
         cmocka_unit_test(many_uses_are_one_array),
         cmocka_unit_test(code_does_not_grow_with_the_array),
     };
