@@ -22,8 +22,9 @@ VYRE_MUST_USE vyre_status vyre_file_read_open(int file, const char *name, size_t
 /* Replaces or creates a file such that everyone, also after a crash, finds either the old contents
  * or the new. Follows symbolic links and keeps owner, group and permissions. A file with several
  * names, or whose owner this process cannot keep, is written in place instead; the whole contents
- * lie beside it meanwhile. In a folder that everybody may write to and that is sticky, such as
- * /tmp, links and files of others are refused: somebody may have planted them. */
+ * lie beside it meanwhile, for this user alone. In a folder that everybody may write to and that is
+ * sticky, such as /tmp, links and files of others and hard links are refused: somebody may have
+ * planted them. */
 VYRE_MUST_USE vyre_status vyre_file_replace(const char *path, const void *data, size_t size);
 
 /* The same for a file that vyre reads again and trusts: nobody but its owner may write to it,

@@ -98,20 +98,29 @@ typedef struct target {
 
 /* In a folder such as /tmp anybody may have put a link, a pipe or a file under the name that this
  * user is going to write. As Linux does with protected_symlinks and its like, only what belongs to
- * this user or to the folder's owner counts there. */
+ * this user or to the folder's owner counts there. A file with a second name may be one of theirs
+ * that somebody gave this name to. */
 static vyre_status check_planted(const char *name, const char *path, const struct stat *about) {
     struct stat around;
     char folder[PATH_MAX];
     find_folder(path, folder);
-    if (stat(folder, &around) != 0 || !(around.st_mode & S_ISVTX) || !(around.st_mode & S_IWOTH) ||
-        about->st_uid == geteuid() || about->st_uid == around.st_uid) {
+    if (stat(folder, &around) != 0 || !(around.st_mode & S_ISVTX) || !(around.st_mode & S_IWOTH)) {
         return VYRE_OK;
     }
-    return vyre_status_make(
-        VYRE_STATUS_IO, "name a file in your own folder, or have the other one removed",
-        "%s is not written: it is a %s of another user, with ID %lu, in a folder that everybody "
-        "may write to",
-        name, S_ISLNK(about->st_mode) ? "link" : "file", (unsigned long)about->st_uid);
+    bool is_foreign = about->st_uid != geteuid() && about->st_uid != around.st_uid;
+    if (!is_foreign && S_ISREG(about->st_mode) && about->st_nlink > 1) {
+        return vyre_status_make(
+            VYRE_STATUS_IO, "name another file, or remove this name of it",
+            "%s is not written: it is a hard link, in a folder that everybody may write to", name);
+    }
+    return is_foreign ? vyre_status_make(VYRE_STATUS_IO,
+                                         "name a file in your own folder, or have the other one "
+                                         "removed",
+                                         "%s is not written: it is a %s of another user, with ID "
+                                         "%lu, in a folder that everybody may write to",
+                                         name, S_ISLNK(about->st_mode) ? "link" : "file",
+                                         (unsigned long)about->st_uid)
+                      : VYRE_OK;
 }
 
 /* Puts in place of the link at `to->path` where it leads; errno, or 0. */
@@ -196,7 +205,9 @@ static int write_in_place(const target *to, const contents *what, int *out_file)
 static int move_to_target(int file, const char *name, const target *to, const contents *what,
                           mode_t banned, int *out_file) {
     bool in_place = to->exists && (to->about.st_nlink > 1 || !take_over(file, &to->about, banned));
-    int error = write_contents(file, what);
+    /* What lies beside is for nobody else: the file itself may be. */
+    int error = in_place && fchmod(file, S_IRUSR | S_IWUSR) != 0 ? errno : 0;
+    error = error ? error : write_contents(file, what);
     if (!error && in_place) {
         error = write_in_place(to, what, out_file);
     } else if (!error && rename(name, to->path) != 0) {

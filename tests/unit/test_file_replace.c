@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -187,6 +189,56 @@ static void replace_does_not_use_a_planted_file_or_pipe(void **state) {
     leave_sticky();
 }
 
+/* A name for a file of ours that another user gave it. */
+static void replace_does_not_use_a_planted_hard_link(void **state) {
+    (void)state;
+    write_file("precious", "old");
+    enter_sticky();
+    assert_int_equal(link("../precious", "output"), 0);
+    check_error(vyre_file_replace("output", "new", 3), "hard link");
+    check_error(vyre_file_check_planted("output"), "hard link");
+    check_contents("../precious", "old");
+    leave_sticky();
+    assert_null(vyre_file_replace("precious", "new", 3));
+    unlink("precious");
+}
+
+static mode_t mode_beside; /* of the file that is being written */
+
+static void find_mode_beside(int number) {
+    (void)number;
+    struct stat about;
+    char name[64];
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "secret.%ld-%d.new", (long)getpid(), i);
+        if (stat(name, &about) == 0) {
+            mode_beside = about.st_mode & 07777;
+        }
+    }
+}
+
+/* The system tells of a file that grows too large while it is there. */
+static void replace_in_place_shows_the_contents_to_nobody_else(void **state) {
+    (void)state;
+    static char large[8192];
+    struct rlimit before, small;
+    write_file("secret", "old");
+    assert_int_equal(chmod("secret", 0600), 0);
+    assert_int_equal(link("secret", "other"), 0);
+    void (*handler)(int) = signal(SIGXFSZ, find_mode_beside);
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = (struct rlimit){4096, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    vyre_status status = vyre_file_replace("secret", large, sizeof large);
+    setrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, handler);
+    check_error(status, "File too large");
+    assert_int_equal(mode_beside, 0600);
+    check_contents("secret", "old");
+    unlink("secret");
+    unlink("other");
+}
+
 static void replace_own_leaves_no_right_to_write_to_others(void **state) {
     (void)state;
     struct stat about;
@@ -288,6 +340,8 @@ int main(void) {
         cmocka_unit_test(replace_follows_links_of_this_user),
         cmocka_unit_test(replace_does_not_follow_a_planted_link),
         cmocka_unit_test(replace_does_not_use_a_planted_file_or_pipe),
+        cmocka_unit_test(replace_does_not_use_a_planted_hard_link),
+        cmocka_unit_test(replace_in_place_shows_the_contents_to_nobody_else),
         cmocka_unit_test(replace_own_leaves_no_right_to_write_to_others),
         cmocka_unit_test(put_makes_a_file_for_this_user_alone),
         cmocka_unit_test(devices_without_an_end_are_refused),
