@@ -4,8 +4,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/environment.h"
@@ -117,7 +120,8 @@ vyre_status vyre_file_read(const char *path, size_t limit, vyre_strbuf *out) {
     return status;
 }
 
-int vyre_file_write_open(int file, const void *data, size_t size) {
+/* 0 or errno. */
+static int write_all(int file, const void *data, size_t size) {
     const char *rest = data;
     while (size > 0) {
         ssize_t written = write(file, rest, size > SSIZE_MAX ? SSIZE_MAX : size);
@@ -133,6 +137,21 @@ int vyre_file_write_open(int file, const void *data, size_t size) {
         }
     }
     return 0;
+}
+
+int vyre_file_write_open(int file, const void *data, size_t size) {
+    /* A file that grows past RLIMIT_FSIZE is an error and a signal, which would end the process. */
+    sigset_t limit, before, pending;
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &limit, &before);
+    int error = write_all(file, data, size);
+    if (error == EFBIG && !sigismember(&pending, SIGXFSZ)) {
+        (void)sigtimedwait(&limit, NULL, &(struct timespec){0});
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
 }
 
 /* Whether this is HOME or a folder above it. A user without a home, such as a service, gets none.

@@ -49,7 +49,8 @@ VYRE_MUST_USE vyre_status vyre_file_replace_open(const char *path, const void *d
  * what lies above it. Root makes none in a folder of somebody else, who could not use it then. */
 VYRE_MUST_USE vyre_status vyre_folder_make(const char *path);
 
-/* Writes all of it to a descriptor, which stays open; 0 or errno. */
+/* Writes all of it to a descriptor, which stays open; 0 or errno. Past the limit on the size of
+ * files that is EFBIG, and no signal. */
 int vyre_file_write_open(int file, const void *data, size_t size);
 
 #endif

@@ -205,9 +205,7 @@ static int write_in_place(const target *to, const contents *what, int *out_file)
 static int move_to_target(int file, const char *name, const target *to, const contents *what,
                           mode_t banned, int *out_file) {
     bool in_place = to->exists && (to->about.st_nlink > 1 || !take_over(file, &to->about, banned));
-    /* What lies beside is for nobody else: the file itself may be. */
-    int error = in_place && fchmod(file, S_IRUSR | S_IWUSR) != 0 ? errno : 0;
-    error = error ? error : write_contents(file, what);
+    int error = write_contents(file, what);
     if (!error && in_place) {
         error = write_in_place(to, what, out_file);
     } else if (!error && rename(name, to->path) != 0) {
@@ -235,7 +233,9 @@ static vyre_status replace(const char *path, const contents *what, mode_t banned
                                 "cannot replace %s: it is a pipe, a socket or a device", path);
     }
     vyre_strbuf name = {0};
-    int file = create_beside(AT_FDCWD, to.path, 0666 & ~banned, &name);
+    /* What lies beside a file may be seen by nobody who may not see that file. */
+    mode_t mode = to.exists ? S_IRUSR | S_IWUSR : 0666 & ~banned;
+    int file = create_beside(AT_FDCWD, to.path, mode, &name);
     int error = file < 0 ? errno : 0;
     const char *doing = error ? "create a file beside" : "write";
     error = error ? error : move_to_target(file, name.data, &to, what, banned, out_file);

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -203,40 +205,69 @@ static void replace_does_not_use_a_planted_hard_link(void **state) {
     unlink("precious");
 }
 
-static mode_t mode_beside; /* of the file that is being written */
+/* Looks for the file that is being written, until it is told to stop. */
+typedef struct look {
+    atomic_bool ended;
+    unsigned seen, modes; /* how often, and all bits of its modes */
+} look;
 
-static void find_mode_beside(int number) {
-    (void)number;
-    struct stat about;
+static void *look_beside(void *argument) {
+    look *l = argument;
     char name[64];
-    for (int i = 0; i < 100; i++) {
-        snprintf(name, sizeof name, "secret.%ld-%d.new", (long)getpid(), i);
-        if (stat(name, &about) == 0) {
-            mode_beside = about.st_mode & 07777;
+    while (!atomic_load(&l->ended)) {
+        for (int i = 0; i < 100; i++) {
+            struct stat about;
+            snprintf(name, sizeof name, "secret.%ld-%d.new", (long)getpid(), i);
+            if (stat(name, &about) == 0) {
+                l->seen++;
+                l->modes |= about.st_mode & 07777;
+            }
         }
     }
+    return NULL;
 }
 
-/* The system tells of a file that grows too large while it is there. */
 static void replace_in_place_shows_the_contents_to_nobody_else(void **state) {
     (void)state;
-    static char large[8192];
-    struct rlimit before, small;
+    enum { BYTES = 32 << 20 };
+    char *large = calloc(1, BYTES);
+    look l = {0};
+    pthread_t thread;
+    assert_non_null(large);
     write_file("secret", "old");
     assert_int_equal(chmod("secret", 0600), 0);
     assert_int_equal(link("secret", "other"), 0);
-    void (*handler)(int) = signal(SIGXFSZ, find_mode_beside);
+    assert_int_equal(pthread_create(&thread, NULL, look_beside, &l), 0);
+    for (int i = 0; i < 4; i++) {
+        assert_null(vyre_file_replace("secret", large, BYTES));
+    }
+    atomic_store(&l.ended, true);
+    pthread_join(thread, NULL);
+    assert_true(l.seen > 0);
+    assert_int_equal(l.modes, 0600);
+    free(large);
+    unlink("secret");
+    unlink("other");
+}
+
+static void end_by_signal(int number) {
+    (void)number;
+    abort();
+}
+
+static void the_limit_on_files_is_an_error_and_no_signal(void **state) {
+    (void)state;
+    static char large[8192];
+    struct rlimit before, small;
+    void (*handler)(int) = signal(SIGXFSZ, end_by_signal);
     getrlimit(RLIMIT_FSIZE, &before);
     small = (struct rlimit){4096, before.rlim_max};
     setrlimit(RLIMIT_FSIZE, &small);
-    vyre_status status = vyre_file_replace("secret", large, sizeof large);
+    vyre_status status = vyre_file_replace("large", large, sizeof large);
     setrlimit(RLIMIT_FSIZE, &before);
     signal(SIGXFSZ, handler);
     check_error(status, "File too large");
-    assert_int_equal(mode_beside, 0600);
-    check_contents("secret", "old");
-    unlink("secret");
-    unlink("other");
+    assert_int_equal(access("large", F_OK), -1);
 }
 
 static void replace_own_leaves_no_right_to_write_to_others(void **state) {
@@ -342,6 +373,7 @@ int main(void) {
         cmocka_unit_test(replace_does_not_use_a_planted_file_or_pipe),
         cmocka_unit_test(replace_does_not_use_a_planted_hard_link),
         cmocka_unit_test(replace_in_place_shows_the_contents_to_nobody_else),
+        cmocka_unit_test(the_limit_on_files_is_an_error_and_no_signal),
         cmocka_unit_test(replace_own_leaves_no_right_to_write_to_others),
         cmocka_unit_test(put_makes_a_file_for_this_user_alone),
         cmocka_unit_test(devices_without_an_end_are_refused),
