@@ -139,18 +139,37 @@ static int write_all(int file, const void *data, size_t size) {
     return 0;
 }
 
-int vyre_file_write_open(int file, const void *data, size_t size) {
-    /* A file that grows past RLIMIT_FSIZE is an error and a signal, which would end the process. */
-    sigset_t limit, before, pending;
+static sigset_t only_size_limit(void) {
+    sigset_t limit;
     sigemptyset(&limit);
     sigaddset(&limit, SIGXFSZ);
-    sigpending(&pending);
-    pthread_sigmask(SIG_BLOCK, &limit, &before);
-    int error = write_all(file, data, size);
-    if (error == EFBIG && !sigismember(&pending, SIGXFSZ)) {
+    return limit;
+}
+
+static bool is_pending(void) {
+    sigset_t pending;
+    return sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ);
+}
+
+void vyre_file_guard_begin(vyre_file_guard *guard) {
+    const sigset_t limit = only_size_limit();
+    guard->was_pending = is_pending();
+    pthread_sigmask(SIG_BLOCK, &limit, &guard->before);
+}
+
+void vyre_file_guard_end(const vyre_file_guard *guard) {
+    const sigset_t limit = only_size_limit();
+    if (!guard->was_pending && is_pending()) {
         (void)sigtimedwait(&limit, NULL, &(struct timespec){0});
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
+}
+
+int vyre_file_write_open(int file, const void *data, size_t size) {
+    vyre_file_guard guard;
+    vyre_file_guard_begin(&guard);
+    int error = write_all(file, data, size);
+    vyre_file_guard_end(&guard);
     return error;
 }
 

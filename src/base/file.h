@@ -2,6 +2,8 @@
 #ifndef VYRE_BASE_FILE_H
 #define VYRE_BASE_FILE_H
 
+#include <signal.h>
+
 #include <vyre/status.h>
 
 #include "base/strbuf.h"
@@ -48,6 +50,16 @@ VYRE_MUST_USE vyre_status vyre_file_replace_open(const char *path, const void *d
 /* Makes a folder, and those above it, where they are missing, for this user alone; never HOME or
  * what lies above it. Root makes none in a folder of somebody else, who could not use it then. */
 VYRE_MUST_USE vyre_status vyre_folder_make(const char *path);
+
+/* In between, a file that grows past the limit on its size (RLIMIT_FSIZE) is EFBIG for this thread
+ * alone, without the signal that would end the process. */
+typedef struct vyre_file_guard {
+    sigset_t before;
+    bool was_pending;
+} vyre_file_guard;
+
+void vyre_file_guard_begin(vyre_file_guard *guard);
+void vyre_file_guard_end(const vyre_file_guard *guard);
 
 /* Writes all of it to a descriptor, which stays open; 0 or errno. Past the limit on the size of
  * files that is EFBIG, and no signal. */

@@ -11,9 +11,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -250,26 +248,6 @@ static void replace_in_place_shows_the_contents_to_nobody_else(void **state) {
     unlink("other");
 }
 
-static void end_by_signal(int number) {
-    (void)number;
-    abort();
-}
-
-static void the_limit_on_files_is_an_error_and_no_signal(void **state) {
-    (void)state;
-    static char large[8192];
-    struct rlimit before, small;
-    void (*handler)(int) = signal(SIGXFSZ, end_by_signal);
-    getrlimit(RLIMIT_FSIZE, &before);
-    small = (struct rlimit){4096, before.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &small);
-    vyre_status status = vyre_file_replace("large", large, sizeof large);
-    setrlimit(RLIMIT_FSIZE, &before);
-    signal(SIGXFSZ, handler);
-    check_error(status, "File too large");
-    assert_int_equal(access("large", F_OK), -1);
-}
-
 static void replace_own_leaves_no_right_to_write_to_others(void **state) {
     (void)state;
     struct stat about;
@@ -373,7 +351,6 @@ int main(void) {
         cmocka_unit_test(replace_does_not_use_a_planted_file_or_pipe),
         cmocka_unit_test(replace_does_not_use_a_planted_hard_link),
         cmocka_unit_test(replace_in_place_shows_the_contents_to_nobody_else),
-        cmocka_unit_test(the_limit_on_files_is_an_error_and_no_signal),
         cmocka_unit_test(replace_own_leaves_no_right_to_write_to_others),
         cmocka_unit_test(put_makes_a_file_for_this_user_alone),
         cmocka_unit_test(devices_without_an_end_are_refused),
