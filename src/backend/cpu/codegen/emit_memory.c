@@ -347,6 +347,28 @@ static void check_element(emit *e, uint32_t resource, uint32_t wide, uint32_t sl
     emit_start(e, inside);
 }
 
+/* The same without a branch: past the end a load goes to zeros, a store to a place that nobody
+ * reads. LLVM takes time by the square of the blocks of a function. */
+static void emit_straight_element(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    uint32_t resource = vyre_access_resource(i), index = vyre_access_index(e->ir, i);
+    vyre_type type = emit_element_type(e, resource);
+    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, index), 1, emit_operand(e, index));
+    if (i->op == VYRE_OP_LOAD) {
+        uint32_t at = element_pointer(e, inst, resource, wide, vyre_type_bytes(type));
+        emit_define(e, inst, emit_load_at(e, type, 1, at));
+        return;
+    }
+    uint32_t value = emit_operand(e, vyre_access_value(e->ir, i));
+    uint32_t at = emit_pointer_to(e, emit_array_start(e, resource), wide, vyre_type_bytes(type));
+    if (!emit_is_inside(e, inst)) {
+        uint32_t inside = emit_inside(e, wide, e->lengths[resource], 1);
+        e->sink = e->sink ? e->sink : emit_variable(e, VYRE_TYPE_U64, 1);
+        at = emit_put(e, "select i1 %%t%u, ptr %%t%u, ptr %%t%u", inside, at, e->sink);
+    }
+    emit_store_at(e, type, 1, at, value);
+}
+
 /* Scalars: one element, behind a branch, which costs nothing while it is foreseen. */
 static void emit_element(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
@@ -392,8 +414,9 @@ emit_alias_text emit_alias(const emit *e) {
 
 static void emit_access(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
+    bool is_element = i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE;
     if (e->scalar && i->op != VYRE_OP_CLEAR) {
-        emit_element(e, inst);
+        (e->is_plain && is_element ? emit_straight_element : emit_element)(e, inst);
         return;
     }
     switch (vyre_inst_op(i)) {

@@ -73,6 +73,8 @@ typedef struct emit {
     uint32_t *arrays, *lengths; /* by resource: pointer and number of elements (i64) */
     uint64_t *array_offsets;    /* shared and private: in the storage */
     bool uses_stack;            /* for private arrays */
+    bool is_plain;              /* LLVM gets as few blocks as possible */
+    uint32_t sink;              /* where stores past the end of an array go, if it is; 0: not yet */
     uint32_t storage;           /* pointer */
     uint32_t chunk;             /* number of the chunk, i64; in memory */
     const emit_group *group;    /* the innermost one, where there are regions */
