@@ -121,6 +121,41 @@ static void too_many_instructions_are_refused(void **state) {
     vyre_strbuf_free(&text);
 }
 
+/* Subgroups need vectors, whose code is many times as large. */
+static void too_much_code_is_refused(void **state) {
+    (void)state;
+    const cpu_target target = {.lanes = 8, .has_gather = true};
+    vyre_strbuf text = {0}, ir = {0};
+    scaling_subgroups(&text, 30000);
+    vyre_module *module = parse(vyre_strbuf_string(&text));
+    cpu_phase_info infos[1];
+    vyre_status status = cpu_emit(vyre_module_program(module, 0), &target, &ir, infos);
+    assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(vyre_status_text(status), "too large for backend `cpu`"));
+    vyre_status_free(status);
+    vyre_module_free(module);
+    vyre_strbuf_free(&text);
+    vyre_strbuf_free(&ir);
+}
+
+/* Values that leave their block lie on the stack of whoever calls, which may be small. */
+static void too_much_stack_is_refused(void **state) {
+    (void)state;
+    vyre_strbuf text = {0};
+    vyre_device *cpu;
+    vyre_pipeline *pipeline;
+    guarded_expect_ok(vyre_acquire("cpu", &cpu));
+    scaling_carried(&text, 80000);
+    vyre_program *program = contract_program(vyre_strbuf_string(&text));
+    vyre_status status = vyre_device_compile(cpu, program, NULL, &pipeline);
+    assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_UNSUPPORTED);
+    assert_non_null(strstr(vyre_status_text(status), "stack frame size"));
+    vyre_status_free(status);
+    vyre_program_release(program);
+    vyre_device_release(cpu);
+    vyre_strbuf_free(&text);
+}
+
 /* Stores of which no two invocations share an element, most of them past the end. */
 static void write_apart(vyre_strbuf *out, uint32_t insts) {
     vyre_strbuf_printf(out, "%s {\n    let v = x[gid];\n", scaling_head);
@@ -164,6 +199,8 @@ int main(void) {
         cmocka_unit_test(nested_loops_with_private_arrays),
         cmocka_unit_test(effort_falls_with_size),
         cmocka_unit_test(too_many_instructions_are_refused),
+        cmocka_unit_test(too_much_code_is_refused),
+        cmocka_unit_test(too_much_stack_is_refused),
         cmocka_unit_test(plain_code_gives_the_oracles_bytes),
     };
     contract_without_cache();

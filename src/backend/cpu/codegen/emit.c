@@ -371,6 +371,9 @@ static void begin_function(emit *e) {
     e->terminated = false;
     e->depth = 0;
     e->sink = 0;
+    for (size_t type = 0; type < VYRE_TYPE_COUNT; type++) {
+        e->spare[0][type].count = e->spare[1][type].count = 0;
+    }
 }
 
 static void end_function(emit *e, vyre_strbuf *out, const char *head) {
@@ -572,6 +575,10 @@ static vyre_status emit_program(const vyre_program *program, const cpu_target *t
     vyre_strbuf_free(&e.w.code);
     vyre_strbuf_free(&e.w.declarations);
     vyre_strbuf_free(&e.allocas);
+    for (size_t type = 0; type < VYRE_TYPE_COUNT; type++) {
+        vyre_vec_free(&e.spare[0][type]);
+        vyre_vec_free(&e.spare[1][type]);
+    }
     vyre_free(e.arrays);
     vyre_free(e.lengths);
     vyre_free(e.array_offsets);
@@ -583,16 +590,27 @@ static vyre_status emit_program(const vyre_program *program, const cpu_target *t
                        : VYRE_OK;
 }
 
+static vyre_status emit_plain(const vyre_program *program, const cpu_target *target,
+                              vyre_strbuf *out_ir, cpu_phase_info *out_infos) {
+    cpu_target plain = *target;
+    plain.is_plain = true;
+    vyre_strbuf_cut(out_ir, 0);
+    VYRE_TRY(emit_program(program, &plain, out_ir, out_infos));
+    return cpu_llvm_effort_of(vyre_strbuf_string(out_ir)) != CPU_LLVM_NONE
+               ? VYRE_OK
+               : vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                                  "make several programs of it, or use another backend",
+                                  "`%s` is too large for backend `cpu`: its code has %zu bytes "
+                                  "before LLVM has seen it",
+                                  vyre_program_name(program), out_ir->size);
+}
+
 /* Phases that are small one by one may be too much for LLVM together. */
 vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre_strbuf *out_ir,
                      cpu_phase_info *out_infos) {
     VYRE_TRY(emit_program(program, target, out_ir, out_infos));
-    if (target->is_plain || target->forced ||
-        cpu_llvm_effort_of(vyre_strbuf_string(out_ir)) == CPU_LLVM_FULL) {
-        return VYRE_OK;
-    }
-    cpu_target plain = *target;
-    plain.is_plain = true;
-    vyre_strbuf_cut(out_ir, 0);
-    return emit_program(program, &plain, out_ir, out_infos);
+    bool is_free = !target->is_plain && !target->forced;
+    return is_free && cpu_llvm_effort_of(vyre_strbuf_string(out_ir)) != CPU_LLVM_FULL
+               ? emit_plain(program, target, out_ir, out_infos)
+               : VYRE_OK;
 }

@@ -107,7 +107,9 @@ uint32_t emit_gather_lanes(emit *e, vyre_type type, uint32_t vector, uint32_t nu
     uint32_t memory = emit_variable(e, stored, e->lanes);
     emit_assign(e, stored, e->lanes, memory, emit_to_memory(e, type, e->lanes, vector));
     uint32_t wide = emit_put(e, "zext <%u x i32> %%t%u to <%u x i64>", e->lanes, numbers, e->lanes);
-    return emit_gather(e, type, pointers_to(e, memory, wide, vyre_type_bytes(stored)), mask);
+    uint32_t id = emit_gather(e, type, pointers_to(e, memory, wide, vyre_type_bytes(stored)), mask);
+    emit_spare(e, stored, e->lanes, memory);
+    return id;
 }
 
 static void scatter(emit *e, vyre_type type, uint32_t value, uint32_t pointers, uint32_t mask) {

@@ -105,7 +105,7 @@ static bool verify(translation *t) {
 
 static bool optimise(translation *t) {
     const llvm_table *llvm = t->llvm;
-    if (t->effort == CPU_LLVM_LEAST) {
+    if (t->effort >= CPU_LLVM_LEAST) {
         return true;
     }
     LLVMPassBuilderOptionsRef options = llvm->LLVMCreatePassBuilderOptions();

@@ -4,24 +4,29 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What a module asks of LLVM, as far as its text tells. */
+/* What a module asks of LLVM, as far as its text tells. The last three are of its largest kernel,
+ * with all that the kernel inlines. */
 typedef struct module_size {
-    uint64_t work;      /* bytes of all functions, of long blocks three times */
-    uint64_t blocks;    /* of a kernel with all that it inlines; the most of any */
-    uint64_t joins;     /* the same of its blocks times its variables */
-    uint64_t block;     /* bytes of the longest block */
-    uint64_t variables; /* of a kernel, like its blocks */
+    uint64_t bytes;   /* of all functions, of lines with vectors three times */
+    uint64_t work;    /* bytes of all functions as they are inlined, of long blocks three times */
+    uint64_t block;   /* bytes of the longest block */
+    uint64_t blocks;  /* how many there are */
+    uint64_t assigns; /* stores to variables, of which LLVM makes values that blocks join */
 } module_size;
 
-/* The most that an effort is made for. A million of work takes up to 1.3 s at full effort and 0.4 s
- * at less. Eight million joins take a second, such a block four, so many variables two. */
 enum { LONG_BLOCK = 65536 };
-static const module_size most_full = {6000000, 4096, 8000000, 1250000, 2048};
-static const module_size most_less = {12000000, 16384, 8000000, 1250000, UINT64_MAX};
+
+/* The most that full effort is made for. A million of work takes up to 1.3 s; so long a block, or
+ * so many blocks or assignments in loops, take up to four. */
+static const module_size most_full = {
+    .work = 6000000, .block = 1250000, .blocks = 3584, .assigns = 3072};
+
+/* Without effort a million bytes take 0.1 s and 20 MB. */
+enum { MOST_BYTES = 48000000 };
 
 /* The kernel at hand, with the functions in front of it, which it inlines. */
 typedef struct kernel_size {
-    uint64_t blocks, variables;
+    uint64_t blocks, assigns;
     uint64_t block;  /* bytes of the block at hand, so far */
     uint64_t copies; /* of the function at hand */
     bool is_inner;   /* that is one of those in front */
@@ -35,9 +40,14 @@ static bool has_vector(const char *line, size_t bytes) {
     return memchr(line, '<', bytes);
 }
 
-static bool is_variable(const char *line, size_t bytes) {
-    const char *equals = memchr(line, '=', bytes);
-    return equals && starts_with(equals, "= alloca ");
+static bool is_label(const char *line, size_t bytes) {
+    return bytes > 1 && line[bytes - 2] == ':';
+}
+
+/* Stores to arrays state an alignment behind a second comma. */
+static bool is_assignment(const char *line, size_t bytes) {
+    const char *comma = starts_with(line, "  store ") ? memchr(line, ',', bytes) : NULL;
+    return comma && !memchr(comma + 1, ',', (size_t)(line + bytes - comma - 1));
 }
 
 static uint64_t larger(uint64_t a, uint64_t b) {
@@ -52,11 +62,20 @@ static void start_function(kernel_size *kernel, const char *line, size_t bytes) 
 
 static void end_function(kernel_size *kernel, module_size *size) {
     size->blocks = larger(size->blocks, kernel->blocks);
-    size->joins = larger(size->joins, kernel->blocks * kernel->variables);
-    size->variables = larger(size->variables, kernel->variables);
+    size->assigns = larger(size->assigns, kernel->assigns);
     if (!kernel->is_inner) {
         *kernel = (kernel_size){0};
     }
+}
+
+static void add_line(kernel_size *kernel, module_size *size, const char *line, size_t bytes) {
+    bool starts_block = is_label(line, bytes);
+    kernel->blocks += starts_block ? kernel->copies : 0;
+    kernel->assigns += is_assignment(line, bytes) ? kernel->copies : 0;
+    kernel->block = starts_block ? 0 : kernel->block + bytes;
+    size->block = larger(size->block, kernel->block);
+    size->bytes += bytes * (has_vector(line, bytes) ? 3 : 1);
+    size->work += kernel->copies * bytes * (kernel->block > LONG_BLOCK ? 3 : 1);
 }
 
 static module_size measure(const char *line) {
@@ -69,12 +88,7 @@ static module_size measure(const char *line) {
         if (starts_with(line, "define ")) {
             start_function(&kernel, line, bytes);
         }
-        bool is_label = bytes > 1 && next[-2] == ':';
-        kernel.blocks += is_label ? kernel.copies : 0;
-        kernel.variables += is_variable(line, bytes) ? kernel.copies : 0;
-        kernel.block = is_label ? 0 : kernel.block + bytes;
-        size.block = larger(size.block, kernel.block);
-        size.work += kernel.copies * bytes * (kernel.block > LONG_BLOCK ? 3 : 1);
+        add_line(&kernel, &size, line, bytes);
         if (*line == '}') {
             end_function(&kernel, &size);
         }
@@ -82,14 +96,9 @@ static module_size measure(const char *line) {
     return size;
 }
 
-static bool fits(const module_size *size, const module_size *most) {
-    return size->work <= most->work && size->blocks <= most->blocks && size->joins <= most->joins &&
-           size->block <= most->block && size->variables <= most->variables;
-}
-
 cpu_llvm_effort cpu_llvm_effort_of(const char *ir) {
     module_size size = measure(ir);
-    return fits(&size, &most_full)   ? CPU_LLVM_FULL
-           : fits(&size, &most_less) ? CPU_LLVM_LESS
-                                     : CPU_LLVM_LEAST;
+    bool fits = size.work <= most_full.work && size.block <= most_full.block &&
+                size.blocks <= most_full.blocks && size.assigns <= most_full.assigns;
+    return fits ? CPU_LLVM_FULL : size.bytes <= MOST_BYTES ? CPU_LLVM_LEAST : CPU_LLVM_NONE;
 }

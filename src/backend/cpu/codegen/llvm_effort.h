@@ -7,9 +7,9 @@
 #define VYRE_CPU_CODEGEN_LLVM_EFFORT_H
 
 typedef enum cpu_llvm_effort {
-    CPU_LLVM_FULL, /* all passes and an optimising code generator */
-    CPU_LLVM_LESS, /* all passes, and a code generator that does not optimise */
-    CPU_LLVM_LEAST /* that code generator alone */
+    CPU_LLVM_FULL,  /* all passes and an optimising code generator */
+    CPU_LLVM_LEAST, /* that code generator alone */
+    CPU_LLVM_NONE   /* more than about 10 s and 1 GB of work: it is not tried */
 } cpu_llvm_effort;
 
 /* `ir` is a module, or some of its functions. */
