@@ -154,7 +154,7 @@ static void measure_backends(point *p, const vyre_program *program, const vyre_p
     check(cuda_ahead(program, NULL, &ptx));
     stop(p, STAGE_ptx);
     start();
-    check(cpu_emit(lowered, &target, &code, infos));
+    check(cpu_lower_and_emit(program, &target, &code, infos));
     stop(p, STAGE_emit);
     p->ir_bytes = code.size;
     start();

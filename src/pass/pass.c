@@ -16,11 +16,15 @@ static const vyre_pass_id pipeline[] = {VYRE_PASS_FOLD,    VYRE_PASS_UNROLL, VYR
                                         VYRE_PASS_PROMOTE, VYRE_PASS_LICM,   VYRE_PASS_CSE,
                                         VYRE_PASS_FOLD,    VYRE_PASS_DCE};
 
-vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program) {
+static vyre_status run_pipeline(const vyre_program *program, bool unrolls,
+                                vyre_program **out_program) {
     vyre_status status = VYRE_OK;
     vyre_program *current = NULL;
     for (size_t i = 0; i < sizeof pipeline / sizeof *pipeline && !status; i++) {
         vyre_program *next;
+        if (pipeline[i] == VYRE_PASS_UNROLL && !unrolls) {
+            continue;
+        }
         status = vyre_passes[pipeline[i]].run(current ? current : program, &next);
         if (!status && next) {
             vyre_program_release(current);
@@ -33,6 +37,10 @@ vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_progra
     }
     *out_program = current;
     return status;
+}
+
+vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program) {
+    return run_pipeline(program, true, out_program);
 }
 
 /* Compilers take time and memory for every instruction, and a short text can inline millions. An
@@ -57,10 +65,11 @@ static vyre_status check_size(const vyre_program *program) {
 }
 
 /* Takes over what the elementary functions of `program` became. */
-static vyre_status optimise_expanded(vyre_program *expanded, vyre_program **out_program) {
+static vyre_status optimise_expanded(vyre_program *expanded, bool unrolls,
+                                     vyre_program **out_program) {
     vyre_program *optimised;
     vyre_status status = check_size(expanded);
-    status = status ? status : vyre_optimise(expanded, &optimised);
+    status = status ? status : run_pipeline(expanded, unrolls, &optimised);
     if (!status) {
         *out_program = optimised ? optimised : vyre_program_retain(expanded);
     }
@@ -68,11 +77,19 @@ static vyre_status optimise_expanded(vyre_program *expanded, vyre_program **out_
     return status;
 }
 
-vyre_status vyre_lower_program(const vyre_program *program, vyre_program **out_program) {
+static vyre_status lower(const vyre_program *program, bool unrolls, vyre_program **out_program) {
     vyre_program *expanded;
     *out_program = NULL;
     VYRE_TRY(check_size(program));
     VYRE_TRY(vyre_math_expand(program, &expanded));
-    return optimise_expanded(
-        expanded ? expanded : vyre_program_retain((vyre_program *)(uintptr_t)program), out_program);
+    expanded = expanded ? expanded : vyre_program_retain((vyre_program *)(uintptr_t)program);
+    return optimise_expanded(expanded, unrolls, out_program);
+}
+
+vyre_status vyre_lower_program(const vyre_program *program, vyre_program **out_program) {
+    return lower(program, true, out_program);
+}
+
+vyre_status vyre_lower_program_rolled(const vyre_program *program, vyre_program **out_program) {
+    return lower(program, false, out_program);
 }

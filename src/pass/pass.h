@@ -57,5 +57,8 @@ VYRE_MUST_USE vyre_status vyre_optimise(const vyre_program *program, vyre_progra
  * it may be `program` itself. UNSUPPORTED for one of more than VYRE_LIMIT_COMPILED instructions. */
 VYRE_MUST_USE vyre_status vyre_lower_program(const vyre_program *program,
                                              vyre_program **out_program);
+/* The same with all its loops, for less code. */
+VYRE_MUST_USE vyre_status vyre_lower_program_rolled(const vyre_program *program,
+                                                    vyre_program **out_program);
 
 #endif

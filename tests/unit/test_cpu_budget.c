@@ -25,16 +25,14 @@ static vyre_module *parse(const char *text) {
 static cpu_llvm_effort effort_of(const char *text, uint32_t lanes, size_t *out_bytes) {
     const cpu_target target = {.lanes = lanes, .has_half = true, .has_gather = lanes > 4};
     vyre_module *module = parse(text);
-    vyre_program *lowered;
-    guarded_expect_ok(vyre_lower_program(vyre_module_program(module, 0), &lowered));
+    const vyre_program *program = vyre_module_program(module, 0);
     vyre_strbuf ir = {0};
     cpu_phase_info infos[1];
-    assert_int_equal(vyre_program_ir(lowered)->phase_count, 1);
-    guarded_expect_ok(cpu_emit(lowered, &target, &ir, infos));
+    assert_int_equal(vyre_program_ir(program)->phase_count, 1);
+    guarded_expect_ok(cpu_lower_and_emit(program, &target, &ir, infos));
     cpu_llvm_effort effort = cpu_llvm_effort_of(vyre_strbuf_string(&ir));
     *out_bytes = ir.size;
     vyre_strbuf_free(&ir);
-    vyre_program_release(lowered);
     vyre_module_free(module);
     return effort;
 }

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "ir/cases.h"
 #include "ir/lookup.h"
+#include "pass/pass.h"
 
 enum {
     BLOCK = 2048,          /* the most invocations of a block, where there are no workgroups */
@@ -590,12 +591,20 @@ static vyre_status emit_program(const vyre_program *program, const cpu_target *t
                        : VYRE_OK;
 }
 
-static vyre_status emit_plain(const vyre_program *program, const cpu_target *target,
-                              vyre_strbuf *out_ir, cpu_phase_info *out_infos) {
-    cpu_target plain = *target;
-    plain.is_plain = true;
-    vyre_strbuf_cut(out_ir, 0);
-    VYRE_TRY(emit_program(program, &plain, out_ir, out_infos));
+static bool takes_full_effort(const vyre_strbuf *ir) {
+    return cpu_llvm_effort_of(vyre_strbuf_string(ir)) == CPU_LLVM_FULL;
+}
+
+/* Phases that are small one by one may be too much for LLVM together. */
+vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre_strbuf *out_ir,
+                     cpu_phase_info *out_infos) {
+    VYRE_TRY(emit_program(program, target, out_ir, out_infos));
+    if (!target->is_plain && !target->forced && !takes_full_effort(out_ir)) {
+        cpu_target plain = *target;
+        plain.is_plain = true;
+        vyre_strbuf_cut(out_ir, 0);
+        VYRE_TRY(emit_program(program, &plain, out_ir, out_infos));
+    }
     return cpu_llvm_effort_of(vyre_strbuf_string(out_ir)) != CPU_LLVM_NONE
                ? VYRE_OK
                : vyre_status_make(VYRE_STATUS_UNSUPPORTED,
@@ -605,12 +614,47 @@ static vyre_status emit_plain(const vyre_program *program, const cpu_target *tar
                                   vyre_program_name(program), out_ir->size);
 }
 
-/* Phases that are small one by one may be too much for LLVM together. */
-vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre_strbuf *out_ir,
-                     cpu_phase_info *out_infos) {
-    VYRE_TRY(emit_program(program, target, out_ir, out_infos));
-    bool is_free = !target->is_plain && !target->forced;
-    return is_free && cpu_llvm_effort_of(vyre_strbuf_string(out_ir)) != CPU_LLVM_FULL
-               ? emit_plain(program, target, out_ir, out_infos)
-               : VYRE_OK;
+static uint32_t count_loops(const vyre_program *program) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ir->inst_count; i++) {
+        count += vyre_op_is_loop(ir->insts[i].op);
+    }
+    return count;
+}
+
+static bool has_plain(const cpu_phase_info *infos, uint32_t count) {
+    bool found = false;
+    for (uint32_t i = 0; i < count; i++) {
+        found |= infos[i].choice.is_plain;
+    }
+    return found;
+}
+
+/* With the loops that unrolling took away, if that leaves less than LLVM's full effort: the effort
+ * is worth more. */
+static vyre_status emit_rolled(const vyre_program *program, const cpu_target *target,
+                               vyre_strbuf *out_ir, cpu_phase_info *out_infos) {
+    vyre_program *rolled;
+    VYRE_TRY(vyre_lower_program_rolled(program, &rolled));
+    vyre_strbuf_cut(out_ir, 0);
+    vyre_status status = cpu_emit(rolled, target, out_ir, out_infos);
+    vyre_program_release(rolled);
+    return status;
+}
+
+vyre_status cpu_lower_and_emit(const vyre_program *program, const cpu_target *target,
+                               vyre_strbuf *out_ir, cpu_phase_info *out_infos) {
+    vyre_program *lowered;
+    VYRE_TRY(vyre_lower_program(program, &lowered));
+    vyre_status status = cpu_emit(lowered, target, out_ir, out_infos);
+    bool is_too_large = status ? vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED
+                               : has_plain(out_infos, vyre_program_ir(lowered)->phase_count);
+    bool is_unrolled = count_loops(lowered) < count_loops(program);
+    vyre_program_release(lowered);
+    if (is_too_large && is_unrolled) {
+        vyre_status_free(status);
+        return emit_rolled(program, target, out_ir, out_infos);
+    }
+    return status;
 }

@@ -7,29 +7,37 @@
 /* What a module asks of LLVM, as far as its text tells. The last three are of its largest kernel,
  * with all that the kernel inlines. */
 typedef struct module_size {
-    uint64_t bytes;   /* of all functions, of lines with vectors three times */
-    uint64_t work;    /* bytes of all functions as they are inlined, of long blocks three times */
-    uint64_t block;   /* bytes of the longest block */
-    uint64_t blocks;  /* how many there are */
-    uint64_t assigns; /* stores to variables, of which LLVM makes values that blocks join */
+    uint64_t bytes;     /* of all functions, of lines with vectors three times */
+    uint64_t work;      /* bytes of all functions as they are inlined, of long blocks three times */
+    uint64_t block;     /* lines of the longest block */
+    uint64_t addresses; /* that a block computes; the most of any */
+    uint64_t blocks;    /* how many there are */
+    uint64_t assigns;   /* stores to variables, of which LLVM makes values that blocks join */
+    uint64_t checks;    /* of indices, by a branch each */
 } module_size;
 
-enum { LONG_BLOCK = 65536 };
+enum { LONG_BLOCK = 1024 };
 
-/* The most that full effort is made for. A million of work takes up to 1.3 s; so long a block, or
- * so many blocks or assignments in loops, take up to four. */
-static const module_size most_full = {
-    .work = 6000000, .block = 1250000, .blocks = 3584, .assigns = 3072};
+/* The most that full effort is made for. A million of work takes up to 1.3 s; so many blocks or
+ * assignments in loops take up to four. Time goes with the square of the other three: domain
+ * reassignment and register coalescing take it for a block, CodeGenPrepare for addresses and
+ * checks. */
+static const module_size most_full = {.work = 6000000,
+                                      .block = 12288,
+                                      .addresses = 640,
+                                      .blocks = 3584,
+                                      .assigns = 3072,
+                                      .checks = 512};
 
 /* Without effort a million bytes take 0.1 s and 20 MB. */
 enum { MOST_BYTES = 48000000 };
 
 /* The kernel at hand, with the functions in front of it, which it inlines. */
 typedef struct kernel_size {
-    uint64_t blocks, assigns;
-    uint64_t block;  /* bytes of the block at hand, so far */
-    uint64_t copies; /* of the function at hand */
-    bool is_inner;   /* that is one of those in front */
+    uint64_t blocks, assigns, checks;
+    uint64_t block, addresses; /* of the block at hand, so far */
+    uint64_t copies;           /* of the function at hand */
+    bool is_inner;             /* that is one of those in front */
 } kernel_size;
 
 static bool starts_with(const char *line, const char *prefix) {
@@ -50,6 +58,17 @@ static bool is_assignment(const char *line, size_t bytes) {
     return comma && !memchr(comma + 1, ',', (size_t)(line + bytes - comma - 1));
 }
 
+static bool is_check(const char *line, size_t bytes) {
+    static const char weights[] = "!prof ";
+    const char *mark = starts_with(line, "  br ") ? memchr(line, '!', bytes) : NULL;
+    return mark && starts_with(mark, weights);
+}
+
+static bool is_address(const char *line, size_t bytes) {
+    const char *equals = memchr(line, '=', bytes);
+    return equals && starts_with(equals, "= getelementptr ");
+}
+
 static uint64_t larger(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
@@ -63,6 +82,7 @@ static void start_function(kernel_size *kernel, const char *line, size_t bytes) 
 static void end_function(kernel_size *kernel, module_size *size) {
     size->blocks = larger(size->blocks, kernel->blocks);
     size->assigns = larger(size->assigns, kernel->assigns);
+    size->checks = larger(size->checks, kernel->checks);
     if (!kernel->is_inner) {
         *kernel = (kernel_size){0};
     }
@@ -72,8 +92,11 @@ static void add_line(kernel_size *kernel, module_size *size, const char *line, s
     bool starts_block = is_label(line, bytes);
     kernel->blocks += starts_block ? kernel->copies : 0;
     kernel->assigns += is_assignment(line, bytes) ? kernel->copies : 0;
-    kernel->block = starts_block ? 0 : kernel->block + bytes;
+    kernel->checks += is_check(line, bytes) ? kernel->copies : 0;
+    kernel->block = starts_block ? 0 : kernel->block + 1;
+    kernel->addresses = starts_block ? 0 : kernel->addresses + is_address(line, bytes);
     size->block = larger(size->block, kernel->block);
+    size->addresses = larger(size->addresses, kernel->addresses);
     size->bytes += bytes * (has_vector(line, bytes) ? 3 : 1);
     size->work += kernel->copies * bytes * (kernel->block > LONG_BLOCK ? 3 : 1);
 }
@@ -99,6 +122,7 @@ static module_size measure(const char *line) {
 cpu_llvm_effort cpu_llvm_effort_of(const char *ir) {
     module_size size = measure(ir);
     bool fits = size.work <= most_full.work && size.block <= most_full.block &&
-                size.blocks <= most_full.blocks && size.assigns <= most_full.assigns;
+                size.addresses <= most_full.addresses && size.blocks <= most_full.blocks &&
+                size.assigns <= most_full.assigns && size.checks <= most_full.checks;
     return fits ? CPU_LLVM_FULL : size.bytes <= MOST_BYTES ? CPU_LLVM_LEAST : CPU_LLVM_NONE;
 }
