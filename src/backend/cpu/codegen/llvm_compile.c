@@ -173,6 +173,7 @@ typedef struct work {
     const llvm_table *llvm;
     cpu_llvm_info info; /* of the CPU it is for */
     cpu_llvm_form form;
+    cpu_llvm_effort effort; /* by the whole, so that it does not depend on the threads */
     const vyre_strbuf *ir;
     vyre_strbuf *out;
     uint32_t count;
@@ -184,8 +185,7 @@ typedef struct work {
 /* IR goes to `out`, anything else to `out_code`, which is LLVM's. */
 static vyre_status translate(const work *w, const vyre_strbuf *ir, LLVMMemoryBufferRef *out_code) {
     const llvm_table *llvm = w->llvm;
-    translation t = {
-        .llvm = llvm, .info = &w->info, .effort = cpu_llvm_effort_of(vyre_strbuf_string(ir))};
+    translation t = {.llvm = llvm, .info = &w->info, .effort = w->effort};
     vyre_status status = VYRE_OK;
     t.context = llvm->LLVMContextCreate();
     llvm->LLVMContextSetDiagnosticHandler(t.context, hear_diagnostic, &t);
@@ -277,6 +277,7 @@ vyre_status cpu_llvm_compile(const vyre_strbuf *ir, cpu_llvm_form form, int leve
         return no_memory();
     }
     *w = (work){.llvm = llvm, .info = info, .form = form, .ir = ir, .out = out};
+    w->effort = cpu_llvm_effort_of(vyre_strbuf_string(ir));
     w->count = form == CPU_LLVM_OBJECT ? cpu_llvm_cut(ir, threads->count, w->parts) : 1;
     vyre_status status = w->count ? threads->run(translate_part, w, w->count) : no_memory();
     status = collect(w, status);
