@@ -172,7 +172,7 @@ static void serve(const cpu_request *request) {
     vyre_status status =
         cpu_llvm_compile(&ir, (cpu_llvm_form)request->form, (int)request->level, &threads, &out);
     vyre_strbuf_free(&ir);
-    /* It was left by a jump out of LLVM, which is in no state to go on. */
+    /* It may have been left by a jump out of LLVM, which is in no state to go on. */
     bool is_spent = vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED;
     if (status) {
         answer_failure(status);
