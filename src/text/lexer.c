@@ -314,7 +314,8 @@ static const char *number_end(const char *at, const char *end) {
         bool hex_follows = hexadecimal && end - at > 1 &&
                            ((at[1] >= 'a' && at[1] <= 'f') || (at[1] >= 'A' && at[1] <= 'F'));
         bool is_point = *at == '.' && (digit_follows || hex_follows);
-        if (!is_point && !((*at == '+' || *at == '-') && at[-1] == exponent && digit_follows)) {
+        if (!is_point &&
+            !((*at == '+' || *at == '-') && (at[-1] | 0x20) == exponent && digit_follows)) {
             break;
         }
     }
