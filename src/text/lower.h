@@ -172,6 +172,7 @@ typedef struct vyre_lower {
     uint32_t depth;            /* of expressions and calls, inlined ones included */
     uint32_t loops;            /* open ones */
     bool poisoned;             /* something the program uses is wrong, as the list knows */
+    uint32_t foreign_line;     /* of the latest report of a word of other languages */
     uint64_t inlined;          /* nodes of inlined functions, of the whole file */
     bool exhausted;            /* they were too many, as has been reported */
     VYRE_VEC(uint8_t) written; /* by resource: whether something may have written it */
