@@ -4,6 +4,7 @@
 
 #include "base/option.h"
 #include "cli/command.h"
+#include "cli/complete.h"
 #include "cli/help.h"
 #include "cli/output.h"
 
@@ -54,6 +55,9 @@ static cli_exit run(size_t count, const char **words) {
         cli_help_overview(&text);
         cli_message_write(&text);
         return CLI_EXIT_USAGE;
+    }
+    if (!strcmp(words[0], CLI_COMPLETE)) {
+        return cli_complete(count - 1, words + 1);
     }
     const cli_command *command = cli_command_find(subcommand_of(words[0]));
     if (!command) {

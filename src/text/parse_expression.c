@@ -1,3 +1,6 @@
+#include <stdio.h>
+
+#include "text/foreign.h"
 #include "text/parse.h"
 
 /* How strongly an operator binds; 0 for a token that is none. */
@@ -145,8 +148,49 @@ static bool at_bits(const vyre_parser *parser) {
     return token.kind == VYRE_TOKEN_TYPE;
 }
 
+/* Whether a token can only be an operand: words of the language, such as `step`, may follow a name.
+ */
+static bool is_operand(const vyre_parser *parser, vyre_token token) {
+    if (token.kind == VYRE_TOKEN_NUMBER) {
+        return true;
+    }
+    if (token.kind != VYRE_TOKEN_NAME || token.line != parser->state.token.line) {
+        return false;
+    }
+    const vyre_word *word = vyre_word_of(parser->names->symbols.items[token.symbol].word);
+    return word->class_of != VYRE_WORD_CONTEXT &&
+           !(word->class_of == VYRE_WORD_OP && word->code == VYRE_OP_MAX);
+}
+
+/* A word of other languages in front of an operand, as in `not x`, or of a type, as in `vec2<f32>`.
+ */
+static bool at_foreign_word(const vyre_parser *parser) {
+    vyre_lexer ahead = parser->state.lexer;
+    vyre_token next;
+    vyre_lexer_next(&ahead, &next);
+    bool is_type = next.kind == VYRE_TOKEN_LESS;
+    if (is_type) {
+        vyre_lexer_next(&ahead, &next);
+        is_type = next.kind == VYRE_TOKEN_TYPE || vyre_foreign_type(parse_text(parser, next));
+        vyre_lexer_next(&ahead, &next);
+        is_type &= next.kind == VYRE_TOKEN_GREATER || next.kind == VYRE_TOKEN_COMMA;
+    }
+    return (is_type || is_operand(parser, next)) && parse_foreign(parser, parser->state.token);
+}
+
+static void explain_word(vyre_parser *parser) {
+    vyre_token token = parser->state.token;
+    parse_error(parser, vyre_token_spot(&token), 102, parse_foreign(parser, token),
+                "there is no `%.*s`", (int)token.length, parser->source->text + token.offset);
+    parser->lost = true;
+}
+
 uint32_t parse_named(vyre_parser *parser) {
     vyre_token token = parser->state.token;
+    if (at_foreign_word(parser)) {
+        explain_word(parser);
+        return 0;
+    }
     if (at_bits(parser)) {
         parse_advance(parser);
         return parse_typed(parser, VYRE_NODE_BITS, token);
@@ -163,6 +207,11 @@ uint32_t parse_named(vyre_parser *parser) {
             parse_error(parser, vyre_token_spot(&parser->state.token), 102,
                         "compute one index, as in a[row * width + column]",
                         "an array takes one index, found a second one");
+            parser->lost = true;
+        } else if (!parser->lost && parse_at(parser, VYRE_TOKEN_DOT)) {
+            parse_error(parser, vyre_token_spot(&parser->state.token), 102,
+                        "call an operation with the element, as in sqrt(a[i])",
+                        "an element has neither methods nor fields");
             parser->lost = true;
         }
         if (parser->state.after.line == spot.line) {
@@ -186,6 +235,37 @@ static uint32_t parse_convert(vyre_parser *parser) {
     parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, "a conversion takes one value, as in u32(x)");
     return parse_node(parser, VYRE_NODE_CONVERT, vyre_token_spot(&token),
                       vyre_token_type(&parser->state.lexer, &token), operand, 0);
+}
+
+/* The type that (type)operand of other languages converts to; NULL for an expression. */
+static const char *cast_type(const vyre_parser *parser) {
+    vyre_lexer ahead = parser->state.lexer;
+    vyre_token token;
+    vyre_lexer_next(&ahead, &token);
+    vyre_str text = parse_text(parser, token);
+    const char *type = token.kind == VYRE_TOKEN_TYPE
+                           ? vyre_type_name(vyre_token_type(&parser->state.lexer, &token))
+                       : token.kind == VYRE_TOKEN_NAME ? vyre_foreign_type(text)
+                                                       : NULL;
+    while (type && (token.kind == VYRE_TOKEN_NAME || token.kind == VYRE_TOKEN_TYPE)) {
+        vyre_lexer_next(&ahead, &token);
+    }
+    if (!type || token.kind != VYRE_TOKEN_RIGHT_PAREN) {
+        return NULL;
+    }
+    vyre_lexer_next(&ahead, &token);
+    bool is_operand = token.kind == VYRE_TOKEN_NAME || token.kind == VYRE_TOKEN_NUMBER ||
+                      token.kind == VYRE_TOKEN_TYPE || token.kind == VYRE_TOKEN_LEFT_PAREN;
+    return is_operand ? type : NULL;
+}
+
+static uint32_t explain_cast(vyre_parser *parser, const char *type) {
+    char fix[48];
+    snprintf(fix, sizeof fix, "write %s(...) around the value", type);
+    parse_error(parser, vyre_token_spot(&parser->state.token), 102, fix,
+                "a type in parentheses does not convert");
+    parser->lost = true;
+    return 0;
 }
 
 static uint32_t parse_number(vyre_parser *parser, bool negative) {
@@ -219,9 +299,16 @@ static uint32_t parse_primary(vyre_parser *parser) {
         parse_advance(parser);
         return parse_typed(parser, VYRE_NODE_BITCAST, token);
     case VYRE_TOKEN_LEFT_PAREN: {
+        const char *cast = cast_type(parser);
+        if (cast) {
+            return explain_cast(parser, cast);
+        }
         parse_advance(parser);
         uint32_t node = parse_nested(parser);
-        parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, "close the parenthesis");
+        parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN,
+                     parse_at(parser, VYRE_TOKEN_COMMA)
+                         ? "close the parenthesis; use one name for each value, there are no tuples"
+                         : "close the parenthesis");
         return node;
     }
     case VYRE_TOKEN_DOT:
