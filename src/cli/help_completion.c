@@ -53,7 +53,7 @@ static void write_bash_words(vyre_strbuf *text, const cli_command *command) {
     if (command->operand == CLI_OPERAND_TOPIC) {
         write_help_words(text);
     }
-    vyre_strbuf_printf(text, "' options='%s", cli_option_help.name);
+    vyre_strbuf_printf(text, "' options='%s %s", cli_option_help.name, cli_option_quiet.name);
     for (size_t i = 0; i < command->option_count; i++) {
         vyre_strbuf_printf(text, " %s", command->options[i].name);
     }
@@ -149,6 +149,7 @@ static void write_zsh_command(vyre_strbuf *text, const cli_command *command) {
     for (size_t i = 0; i < command->option_count; i++) {
         write_zsh_option(text, &command->options[i]);
     }
+    write_zsh_option(text, &cli_option_quiet);
     write_zsh_option(text, &cli_option_help);
     if (cli_complete_knows_operands(command)) {
         vyre_strbuf_printf(text, "                '*:%s:_vyre_ask%s'\n            ;;\n",
@@ -249,6 +250,7 @@ void cli_help_completion_fish(vyre_strbuf *text) {
         for (size_t k = 0; k < command->option_count; k++) {
             write_fish_option(text, command->name, &command->options[k]);
         }
+        write_fish_option(text, command->name, &cli_option_quiet);
         write_fish_option(text, command->name, &cli_option_help);
         if (cli_complete_knows_operands(command)) {
             vyre_strbuf_printf(

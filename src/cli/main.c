@@ -68,6 +68,7 @@ static cli_exit run(size_t count, const char **words) {
     if (status) {
         return cli_message_status(command, status);
     }
+    cli_message_set_quiet(arguments.quiet);
     if (arguments.help) {
         vyre_strbuf text = {0};
         cli_help_command(&text, command);
