@@ -150,11 +150,11 @@ static bool at_bits(const vyre_parser *parser) {
 
 /* Whether a token can only be an operand: words of the language, such as `step`, may follow a name.
  */
-static bool is_operand(const vyre_parser *parser, vyre_token token) {
+static bool is_operand(const vyre_parser *parser, vyre_token before, vyre_token token) {
     if (token.kind == VYRE_TOKEN_NUMBER) {
         return true;
     }
-    if (token.kind != VYRE_TOKEN_NAME || token.line != parser->state.token.line) {
+    if (token.kind != VYRE_TOKEN_NAME || token.line != before.line) {
         return false;
     }
     const vyre_word *word = vyre_word_of(parser->names->symbols.items[token.symbol].word);
@@ -162,35 +162,29 @@ static bool is_operand(const vyre_parser *parser, vyre_token token) {
            !(word->class_of == VYRE_WORD_OP && word->code == VYRE_OP_MAX);
 }
 
-/* A word of other languages in front of an operand, as in `not x`, or of a type, as in `vec2<f32>`.
- */
-static bool at_foreign_word(const vyre_parser *parser) {
-    vyre_lexer ahead = parser->state.lexer;
-    vyre_token next;
-    vyre_lexer_next(&ahead, &next);
+/* Reports a word of other languages that has been read in front of an operand, as in `not x`, or of
+ * a type, as in `vec2<f32>`. */
+static void check_word(vyre_parser *parser, vyre_token word) {
+    vyre_token next = parser->state.token;
     bool is_type = next.kind == VYRE_TOKEN_LESS;
     if (is_type) {
+        vyre_lexer ahead = parser->state.lexer;
         vyre_lexer_next(&ahead, &next);
         is_type = next.kind == VYRE_TOKEN_TYPE || vyre_foreign_type(parse_text(parser, next));
         vyre_lexer_next(&ahead, &next);
         is_type &= next.kind == VYRE_TOKEN_GREATER || next.kind == VYRE_TOKEN_COMMA;
     }
-    return (is_type || is_operand(parser, next)) && parse_foreign(parser, parser->state.token);
-}
-
-static void explain_word(vyre_parser *parser) {
-    vyre_token token = parser->state.token;
-    parse_error(parser, vyre_token_spot(&token), 102, parse_foreign(parser, token),
-                "there is no `%.*s`", (int)token.length, parser->source->text + token.offset);
-    parser->lost = true;
+    const char *fix =
+        is_type || is_operand(parser, word, next) ? parse_foreign(parser, word) : NULL;
+    if (fix) {
+        parse_error(parser, vyre_token_spot(&word), 102, fix, "there is no `%.*s`",
+                    (int)word.length, parser->source->text + word.offset);
+        parser->lost = true;
+    }
 }
 
 uint32_t parse_named(vyre_parser *parser) {
     vyre_token token = parser->state.token;
-    if (at_foreign_word(parser)) {
-        explain_word(parser);
-        return 0;
-    }
     if (at_bits(parser)) {
         parse_advance(parser);
         return parse_typed(parser, VYRE_NODE_BITS, token);
@@ -288,7 +282,14 @@ static uint32_t parse_primary(vyre_parser *parser) {
     case VYRE_TOKEN_NUMBER:
     case VYRE_TOKEN_INF:
     case VYRE_TOKEN_NAN: return parse_number(parser, false);
-    case VYRE_TOKEN_NAME: return parse_named(parser);
+    case VYRE_TOKEN_NAME: {
+        uint32_t node = parse_named(parser);
+        vyre_token_kind next = parser->state.token.kind;
+        if (next == VYRE_TOKEN_NAME || next == VYRE_TOKEN_NUMBER || next == VYRE_TOKEN_LESS) {
+            check_word(parser, token);
+        }
+        return node;
+    }
     case VYRE_TOKEN_TYPE: return parse_convert(parser);
     case VYRE_TOKEN_TRUE:
     case VYRE_TOKEN_FALSE:

@@ -465,13 +465,19 @@ static uint32_t explain_name(vyre_parser *parser, vyre_token first) {
 
 /* Whether a word of other languages starts a block here, as in `switch (n) {`. */
 static bool at_foreign_block(const vyre_parser *parser) {
+    enum { MOST_TOKENS = 64 };
     vyre_lexer ahead = parser->state.lexer;
-    vyre_token token;
-    vyre_lexer_next(&ahead, &token);
-    if (token.kind != VYRE_TOKEN_LEFT_PAREN || !parse_foreign(parser, parser->state.token)) {
+    const char *at = ahead.at;
+    while (at < parser->source->end && *at == ' ') {
+        at++;
+    }
+    if (at == parser->source->end || *at != '(' || !parse_foreign(parser, parser->state.token)) {
         return false;
     }
-    for (uint32_t open = 0; token.kind != VYRE_TOKEN_END; vyre_lexer_next(&ahead, &token)) {
+    vyre_token token;
+    uint32_t open = 0;
+    for (int i = 0; i < MOST_TOKENS; i++) {
+        vyre_lexer_next(&ahead, &token);
         open += token.kind == VYRE_TOKEN_LEFT_PAREN;
         open -= token.kind == VYRE_TOKEN_RIGHT_PAREN;
         if (!open) {
@@ -480,13 +486,6 @@ static bool at_foreign_block(const vyre_parser *parser) {
         }
     }
     return false;
-}
-
-/* Whether two names follow one another in a line, as in `float x`. */
-static bool at_declaration(const vyre_parser *parser) {
-    vyre_token next = parse_peek(parser);
-    return (next.kind == VYRE_TOKEN_NAME || next.kind == VYRE_TOKEN_TYPE) &&
-           next.line == parser->state.token.line;
 }
 
 /* A value at the end of a block, which other languages take for the block's. */
@@ -511,7 +510,7 @@ static bool is_exit_forgotten(vyre_parser *parser, vyre_token first, vyre_node_k
 /* An assignment or a call; anything else that starts like an expression does nothing. */
 static uint32_t parse_other(vyre_parser *parser) {
     vyre_token first = parser->state.token;
-    if (first.kind == VYRE_TOKEN_NAME && (at_foreign_block(parser) || at_declaration(parser))) {
+    if (first.kind == VYRE_TOKEN_NAME && at_foreign_block(parser)) {
         parse_advance(parser);
         return explain_name(parser, first);
     }

@@ -132,7 +132,8 @@ const char *parse_foreign(const vyre_parser *parser, vyre_token token) {
         return is_mark ? foreign_mark(text.data, parser->source->text, text.size) : NULL;
     }
     const vyre_symbol *symbol = &parser->names->symbols.items[token.symbol];
-    bool is_own = symbol->item != VYRE_NONE || vyre_names_find(parser->names, token.symbol);
+    bool is_own = symbol->item != VYRE_NONE || vyre_names_find(parser->names, token.symbol) ||
+                  vyre_word_of(symbol->word)->class_of == VYRE_WORD_OP;
     return is_own || token.kind != VYRE_TOKEN_NAME ? NULL : vyre_foreign_fix(text);
 }
 
