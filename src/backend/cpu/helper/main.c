@@ -205,7 +205,7 @@ static bool start_watching(void) {
 static void close_foreign_files(void) {
     DIR *files = close_range(CPU_HELPER_SOCKET + 1, ~0u, 0) ? opendir("/proc/self/fd") : NULL;
     for (struct dirent *entry; files && (entry = readdir(files));) { /* before Linux 5.9 */
-        int file = atoi(entry->d_name);
+        int file = (int)strtol(entry->d_name, NULL, 10);
         if (file > CPU_HELPER_SOCKET && file != dirfd(files)) {
             close(file);
         }
