@@ -1,8 +1,8 @@
 /* Arrays in NumPy's .npy files: a header that says what they are, then their elements.
  *
  * Read are versions 1.0 to 3.0, either byte order, any number of dimensions by rows; written is
- * version 1.0, little-endian. bf16 has no type of its own there: its bits are written as uint16, and
- * read as uint16 or as two bytes of no type. */
+ * version 1.0, little-endian. bf16 has no type of its own there: its bits are written as uint16,
+ * and read as uint16 or as two bytes of no type. */
 #ifndef VYRE_VALUES_NPY_H
 #define VYRE_VALUES_NPY_H
 

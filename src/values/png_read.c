@@ -218,7 +218,7 @@ static bool unfilter(uint8_t filter, uint8_t *row, const uint8_t *above, size_t 
 /* Writes the pixel `x` of a row; false where it is a colour that the palette does not have. */
 static bool put_pixel(const image *at, const uint8_t *row, uint64_t x, uint8_t *out) {
     if (at->depth == 16) {
-        for (uint32_t i = 0; i < at->channels; i++) {
+        for (size_t i = 0; i < at->channels; i++) {
             const uint8_t *sample = row + (x * at->channels + i) * 2;
             out[2 * i] = sample[1];
             out[2 * i + 1] = sample[0];
