@@ -24,13 +24,12 @@
 #include "pass/split.h"
 
 /* X(name) in the order in which they run. */
-#define STAGES(X)                                                                                  \
-    X(parse)                                                                                       \
-    X(print)                                                                                       \
-    X(encode)                                                                                      \
-    X(decode)                                                                                      \
-    X(math) X(fold) X(unroll) X(promote) X(licm) X(cse) X(dce) X(split) X(fill) X(layout) X(ptx)   \
-        X(emit) X(llvm)
+/* clang-format off */
+#define STAGES(X) \
+    X(parse) X(print) X(encode) X(decode) X(math) X(fold) \
+    X(unroll) X(promote) X(licm) X(cse) X(dce) X(split) \
+    X(fill) X(layout) X(ptx) X(emit) X(llvm)
+/* clang-format on */
 
 typedef enum stage {
 #define STAGE(name) STAGE_##name,

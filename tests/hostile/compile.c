@@ -20,7 +20,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <vyre/dialect.h>
 #include <vyre/pipeline.h>
 #include <vyre/registry.h>
 #include <vyre/text.h>
@@ -172,7 +171,7 @@ static size_t make_inputs(const vyre_program *program, uint8_t data[MOST_INPUTS]
         if (row->kind == VYRE_RESOURCE_BUFFER) {
             vyre_type type = vyre_resource_type(row);
             fill(type, data[count]);
-            inputs[count] = (vyre_input){data[count], ELEMENTS * vyre_type_bytes(type)};
+            inputs[count] = (vyre_input){data[count], (size_t)ELEMENTS * vyre_type_bytes(type)};
             count++;
         }
     }
