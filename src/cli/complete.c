@@ -77,7 +77,7 @@ static void add_backends(vyre_strbuf *text) {
 
 /* Those of `auto`, `preferred` and `all` that the option's documentation names. */
 static void add_device_words(vyre_strbuf *text, const cli_option *option) {
-    static const char *const words[] = {"auto", "preferred", "all"};
+    static const char *const words[] = {"auto", "preferred", "gpu", "all"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strstr(option->documentation, words[i])) {
             vyre_strbuf_printf(text, "%s\n", words[i]);
