@@ -50,6 +50,7 @@
     X(BITS, "bits")                                                                                \
     X(CEIL_DIV, "ceil_div")                                                                        \
     X(REQUIRE, "require")                                                                          \
+    X(SWAP, "swap")                                                                                \
     X(DEVICE, "device")                                                                            \
     X(COMPONENT_X, "x")                                                                            \
     X(COMPONENT_Y, "y")                                                                            \

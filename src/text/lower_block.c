@@ -173,6 +173,11 @@ void lower_head(vyre_lower *lower, uint32_t number) {
 void lower_else(vyre_lower *lower) {
     vyre_lower_block *block = top(lower);
     lower_forget(lower, block->bindings);
+    if (block->kind == VYRE_NODE_STEP_IF) {
+        block->kind = VYRE_NODE_STEP_ELSE;
+        vyre_build_branch_else(lower->builder);
+        return;
+    }
     block->kind = VYRE_NODE_ELSE;
     vyre_build_else(lower->builder);
     block->warned = !vyre_build_reachable(lower->builder);
@@ -222,6 +227,8 @@ void lower_end(vyre_lower *lower, vyre_node node) {
     case VYRE_NODE_INLINE: end_in_builder(lower, &block); break;
     case VYRE_NODE_PHASE: vyre_build_phase_end(lower->builder); break;
     case VYRE_NODE_REPEAT: vyre_build_repeat_end(lower->builder); break;
+    case VYRE_NODE_STEP_IF:
+    case VYRE_NODE_STEP_ELSE: vyre_build_branch_end(lower->builder); break;
     default: break;
     }
     lower_close(lower);

@@ -458,6 +458,16 @@ static vyre_operand lower_position(vyre_lower *lower, vyre_node node, vyre_op op
     return built_as(type, vyre_build_position(lower->builder, op, dimension));
 }
 
+/* The counter of a repeat; that of a range starts with its first number. */
+static uint32_t lower_counter(vyre_lower *lower, const vyre_name_binding *binding) {
+    uint32_t value = vyre_build_iteration(lower->builder, binding->handle);
+    return binding->size == VYRE_NONE
+               ? value
+               : vyre_build_op(lower->builder, VYRE_OP_ADD,
+                               lower_size_value(lower, binding->size, VYRE_TYPE_U32), value,
+                               VYRE_NONE);
+}
+
 static vyre_operand lower_binding(vyre_lower *lower, vyre_node node, vyre_name_binding *binding) {
     vyre_name_text text;
     binding->used = true;
@@ -480,7 +490,7 @@ static vyre_operand lower_binding(vyre_lower *lower, vyre_node node, vyre_name_b
         return built_as(type, lower_size_value(lower, binding->size, type));
     case VYRE_BINDING_REPEAT:
         lower_at(lower, vyre_node_spot(&node));
-        return built_as(type, vyre_build_iteration(lower->builder, handle));
+        return built_as(type, lower_counter(lower, binding));
     case VYRE_BINDING_ARRAY:
         lower_report(lower, vyre_node_spot(&node), 204,
                      "name an element as in a[gid], or its length as in len(a)",

@@ -125,12 +125,53 @@ void lower_phase(vyre_lower *lower, vyre_node node) {
     lower_open(lower, (vyre_lower_block){.kind = VYRE_NODE_PHASE});
 }
 
+static bool is_number(const vyre_lower *lower, uint32_t size, uint64_t *out) {
+    const vyre_size_node *row = &lower->builder->sizes.items[size].node;
+    *out = row->a | (uint64_t)row->b << 32;
+    return row->op == VYRE_SIZE_CONST;
+}
+
+/* How often a range runs: not at all if its end is not behind its first number. */
+static uint32_t lower_range_count(vyre_lower *lower, vyre_node range, uint32_t *out_first) {
+    vyre_builder *builder = lower->builder;
+    uint32_t first = lower_size(lower, range.a), end = lower_size(lower, range.b);
+    uint64_t numbers[2];
+    if (first == VYRE_NONE || end == VYRE_NONE) {
+        return VYRE_NONE;
+    }
+    bool first_is_number = is_number(lower, first, &numbers[0]);
+    if (first_is_number && !numbers[0]) {
+        return end;
+    }
+    *out_first = first;
+    lower_at(lower, vyre_node_spot(&range));
+    if (first_is_number && is_number(lower, end, &numbers[1])) {
+        if (numbers[0] < numbers[1]) {
+            return vyre_build_size_const(builder, numbers[1] - numbers[0]);
+        }
+        lower_report(lower, vyre_node_spot(&range), 605, "write the smaller number first",
+                     "the range %llu..%llu is empty", (unsigned long long)numbers[0],
+                     (unsigned long long)numbers[1]);
+        return VYRE_NONE;
+    }
+    uint32_t most =
+        vyre_build_size_op(builder, VYRE_SIZE_MAX, end, vyre_build_size_copy(builder, first));
+    return vyre_build_size_op(builder, VYRE_SIZE_SUB, most, vyre_build_size_copy(builder, first));
+}
+
+static uint32_t lower_repeat_count(vyre_lower *lower, uint32_t number, uint32_t *out_first) {
+    vyre_node node = lower_node(lower, number);
+    *out_first = VYRE_NONE;
+    return node.kind == VYRE_NODE_RANGE ? lower_range_count(lower, node, out_first)
+                                        : lower_size(lower, number);
+}
+
 static void lower_repeat(vyre_lower *lower, vyre_node node) {
     vyre_name_text text, full;
     vyre_node name = node.a == VYRE_NONE ? (vyre_node){0} : lower_node(lower, node.a);
     const char *label = name.kind == VYRE_NODE_NAME ? lower_name(lower, name.a, &text) : NULL;
     label = lower_step_name(lower, label, &full);
-    uint32_t handle = VYRE_NONE;
+    uint32_t handle = VYRE_NONE, first = VYRE_NONE;
     bool valid;
     if (node.kind == VYRE_NODE_REPEAT_WHILE) {
         uint32_t resource, index;
@@ -140,7 +181,7 @@ static void lower_repeat(vyre_lower *lower, vyre_node node) {
             handle = vyre_build_repeat_while(lower->builder, label, resource, index);
         }
     } else {
-        uint32_t size = lower_size(lower, node.b);
+        uint32_t size = lower_repeat_count(lower, node.b, &first);
         valid = size != VYRE_NONE;
         lower_at(lower, vyre_node_spot(&node));
         if (valid) {
@@ -158,7 +199,35 @@ static void lower_repeat(vyre_lower *lower, vyre_node node) {
         (vyre_name_binding){.kind = handle == VYRE_NONE ? VYRE_BINDING_POISON : VYRE_BINDING_REPEAT,
                             .type = VYRE_TYPE_U32,
                             .handle = handle,
+                            .size = first,
                             .used = true});
+}
+
+static void lower_branch(vyre_lower *lower, vyre_node node) {
+    uint32_t resource, index;
+    bool valid = lower_outer_element(lower, node.a, &resource, &index);
+    lower_at(lower, vyre_node_spot(&node));
+    if (valid) {
+        vyre_build_branch(lower->builder, resource, index);
+    } else { /* reported; the steps are looked through all the same */
+        vyre_build_repeat(lower->builder, NULL, vyre_build_size_const(lower->builder, 1));
+    }
+    lower_open(lower, (vyre_lower_block){.kind = valid ? VYRE_NODE_STEP_IF : VYRE_NODE_REPEAT});
+}
+
+static void lower_swap(vyre_lower *lower, vyre_node node) {
+    uint32_t resources[2];
+    for (int i = 0; i < 2; i++) {
+        vyre_node name = lower_node(lower, i ? node.b : node.a);
+        const vyre_name_binding *array =
+            name.kind == VYRE_NODE_NAME ? lower_array(lower, name, name.a) : NULL;
+        resources[i] =
+            array && lower_check_writable(lower, name, array) ? array->handle : VYRE_NONE;
+    }
+    if (resources[0] != VYRE_NONE && resources[1] != VYRE_NONE) {
+        lower_at(lower, vyre_node_spot(&node));
+        vyre_build_swap(lower->builder, resources[0], resources[1]);
+    }
 }
 
 static void lower_require(vyre_lower *lower, vyre_node node) {
@@ -182,6 +251,8 @@ void lower_step(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_REQUIRE: lower_require(lower, node); break;
     case VYRE_NODE_STEP_CALL: lower_splice(lower, node.a); break;
     case VYRE_NODE_PHASE: lower_phase(lower, node); break;
+    case VYRE_NODE_STEP_IF: lower_branch(lower, node); break;
+    case VYRE_NODE_SWAP: lower_swap(lower, node); break;
     default: lower_repeat(lower, node); break;
     }
 }

@@ -112,10 +112,11 @@ uint32_t lower_count(vyre_lower *lower, uint32_t node, uint32_t most, uint32_t c
 /* Sizes */
 
 static uint32_t refuse(vyre_lower *lower, vyre_node node, const char *what) {
-    lower_report(lower, vyre_node_spot(&node), 604,
-                 "use numbers, constants, integer arguments, len(buffer), + - * / %, min, max and "
-                 "ceil_div",
-                 "%s cannot be part of a size", what);
+    lower_report(
+        lower, vyre_node_spot(&node), 604,
+        "use numbers, constants, integer arguments, len(buffer), counters of repeats, + - * / "
+        "%, min, max and ceil_div",
+        "%s cannot be part of a size", what);
     return VYRE_NONE;
 }
 
@@ -140,6 +141,17 @@ static uint32_t lower_length(vyre_lower *lower, vyre_node node, uint32_t symbol)
     const vyre_name_binding *array = lower_array(lower, node, symbol);
     lower_at(lower, vyre_node_spot(&node));
     return array ? lower_length_of(lower, array) : VYRE_NONE;
+}
+
+/* The counter of a repeat, which may run over a range. */
+static uint32_t lower_size_counter(vyre_lower *lower, vyre_name_binding *binding) {
+    vyre_builder *builder = lower->builder;
+    binding->used = true;
+    uint32_t iteration = vyre_build_size_iteration(builder, binding->handle);
+    return iteration == VYRE_NONE || binding->size == VYRE_NONE
+               ? iteration
+               : vyre_build_size_op(builder, VYRE_SIZE_ADD,
+                                    vyre_build_size_copy(builder, binding->size), iteration);
 }
 
 static uint32_t lower_size_name(vyre_lower *lower, vyre_node node) {
@@ -172,6 +184,10 @@ static uint32_t lower_size_name(vyre_lower *lower, vyre_node node) {
     if (binding && binding->kind == VYRE_BINDING_SIZE) {
         lower_at(lower, vyre_node_spot(&node));
         return vyre_build_size_copy(lower->builder, binding->size);
+    }
+    if (binding && binding->kind == VYRE_BINDING_REPEAT) {
+        lower_at(lower, vyre_node_spot(&node));
+        return lower_size_counter(lower, binding);
     }
     if (binding && binding->kind == VYRE_BINDING_ARRAY) {
         return lower_length(lower, node, node.a);
@@ -281,6 +297,8 @@ static uint32_t size_value(vyre_lower *lower, uint32_t size) {
                                   vyre_build_len(builder, builder->args.items[node.a].resource));
     case VYRE_SIZE_PARAM:
         return vyre_build_convert(builder, VYRE_TYPE_U64, vyre_build_param(builder, node.a));
+    case VYRE_SIZE_ITERATION:
+        return vyre_build_convert(builder, VYRE_TYPE_U64, vyre_build_iteration(builder, node.a));
     default: break;
     }
     static const vyre_op ops[VYRE_SIZE_COUNT] = {
@@ -289,6 +307,9 @@ static uint32_t size_value(vyre_lower *lower, uint32_t size) {
         [VYRE_SIZE_REM] = VYRE_OP_REM, [VYRE_SIZE_MIN] = VYRE_OP_MIN,
         [VYRE_SIZE_MAX] = VYRE_OP_MAX, [VYRE_SIZE_CEIL_DIV] = VYRE_OP_DIV};
     uint32_t left = size_value(lower, node.a), right = size_value(lower, node.b);
+    if (node.op == VYRE_SIZE_SUB && builder->sizes.items[size].counts) {
+        right = vyre_build_op(builder, VYRE_OP_MIN, left, right, VYRE_NONE); /* not below 0 */
+    }
     uint32_t value = vyre_build_op(builder, ops[node.op], left, right, VYRE_NONE);
     if (node.op == VYRE_SIZE_CEIL_DIV) {
         uint32_t rest = vyre_build_op(builder, VYRE_OP_REM, left, right, VYRE_NONE);

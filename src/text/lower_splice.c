@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "ir/builder.h"
+#include "ir/size.h"
 #include "text/lower.h"
 
 const char *lower_step_name(const vyre_lower *lower, const char *name, vyre_name_text *out) {
@@ -204,6 +205,27 @@ static bool read_arguments(vyre_lower *lower, vyre_callee callee, vyre_node call
 
 /* Parameters, in the words of what is called */
 
+/* The most that a size can be, whatever the arguments are. */
+static uint64_t size_at_most(const vyre_builder *builder, uint32_t size) {
+    vyre_size_node node = builder->sizes.items[size].node;
+    bool has_operands = vyre_size_is_operator(node.op);
+    uint64_t left = has_operands ? size_at_most(builder, node.a) : 0, all;
+    uint64_t right = has_operands ? size_at_most(builder, node.b) : 0;
+    switch (node.op) {
+    case VYRE_SIZE_CONST: return node.a | (uint64_t)node.b << 32;
+    case VYRE_SIZE_PARAM:
+        return vyre_type_bytes((vyre_type)builder->args.items[node.a].type) == 8 ? UINT64_MAX
+                                                                                 : UINT32_MAX;
+    case VYRE_SIZE_LEN:
+    case VYRE_SIZE_ITERATION: return UINT32_MAX;
+    case VYRE_SIZE_ADD: return __builtin_add_overflow(left, right, &all) ? UINT64_MAX : all;
+    case VYRE_SIZE_MUL: return __builtin_mul_overflow(left, right, &all) ? UINT64_MAX : all;
+    case VYRE_SIZE_MIN: return left < right ? left : right;
+    case VYRE_SIZE_MAX: return left > right ? left : right;
+    default: return left; /* of a difference, a quotient or a remainder */
+    }
+}
+
 /* A computed scalar has to fit its type, which the host finds out. */
 static void require_fit(vyre_lower *lower, const vyre_given *argument) {
     vyre_builder *builder = lower->builder;
@@ -214,6 +236,15 @@ static void require_fit(vyre_lower *lower, const vyre_given *argument) {
         return; /* as any length does */
     }
     uint64_t most = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    if (builder->sizes.items[size].counts) { /* no host computes it before the run */
+        if (size_at_most(builder, size) > most) {
+            lower_report(lower, argument->spot, 604,
+                         "keep it within bounds with `min`, or pass the counter itself",
+                         "a size that uses the counter of a repeat may not fit %s",
+                         vyre_type_name(type));
+        }
+        return;
+    }
     uint32_t cut = vyre_build_size_op(builder, VYRE_SIZE_MIN, vyre_build_size_copy(builder, size),
                                       vyre_build_size_const(builder, most));
     vyre_build_require(builder, vyre_build_size_copy(builder, size), cut);

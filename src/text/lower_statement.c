@@ -330,7 +330,8 @@ void lower_statement(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_LOOP:
     case VYRE_NODE_INLINE:
     case VYRE_NODE_BLOCK: lower_head(lower, number); break;
-    case VYRE_NODE_ELSE: lower_else(lower); break;
+    case VYRE_NODE_ELSE:
+    case VYRE_NODE_STEP_ELSE: lower_else(lower); break;
     case VYRE_NODE_ERROR: lower_unread(lower); break;
     case VYRE_NODE_END: lower_end(lower, node); break;
     case VYRE_NODE_BREAK:
@@ -341,6 +342,8 @@ void lower_statement(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_REQUIRE:
     case VYRE_NODE_STEP_CALL:
     case VYRE_NODE_PHASE:
+    case VYRE_NODE_STEP_IF:
+    case VYRE_NODE_SWAP:
     case VYRE_NODE_REPEAT:
     case VYRE_NODE_REPEAT_WHILE: lower_step(lower, number); break;
     default: break;

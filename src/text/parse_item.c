@@ -79,39 +79,51 @@ static uint32_t parse_argument_list(vyre_parser *parser, const char *what, bool 
 
 /* One to three sizes in parentheses, or one without. A parenthesis may also just be the start of an
  * expression. */
-static uint32_t parse_domain(vyre_parser *parser, uint32_t *from) {
+/* One size, or several in parentheses. Gives a list, and the size if it is one. */
+static uint32_t parse_sides(vyre_parser *parser, uint32_t *out_only) {
     size_t pending = parser->pending.count;
-    if (parse_take(parser, VYRE_TOKEN_LEFT_PAREN)) {
+    *out_only = VYRE_NONE;
+    if (!parse_take(parser, VYRE_TOKEN_LEFT_PAREN)) {
+        *out_only = vyre_parse_expression(parser);
+    } else {
         uint32_t first = vyre_parse_expression(parser);
-        if (!parser->lost && parse_at(parser, VYRE_TOKEN_COMMA)) {
+        bool are_several = !parser->lost && parse_at(parser, VYRE_TOKEN_COMMA);
+        if (are_several) {
             parse_push(parser, first);
-            while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA)) {
-                parse_push(parser, vyre_parse_expression(parser));
-            }
-            parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, NULL);
-            return parse_list(parser, pending);
+        }
+        while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA)) {
+            parse_push(parser, vyre_parse_expression(parser));
         }
         parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, NULL);
-        parse_push(parser, parse_rest(parser, first));
+        if (are_several) {
+            return parse_list(parser, pending);
+        }
+        first = parse_rest(parser, first);
+        parse_push(parser, first);
         return parse_list(parser, pending);
     }
-    uint32_t size = vyre_parse_expression(parser);
-    const vyre_token *next = &parser->state.token;
-    if (!parser->lost && vyre_parser_node(parser, size).kind == VYRE_NODE_ELEMENT) {
-        const vyre_word *word = next->kind == VYRE_TOKEN_NAME
-                                    ? vyre_word_of(parser->names->symbols.items[next->symbol].word)
-                                    : vyre_word_of(0);
-        if (word->class_of == VYRE_WORD_OP && word->code == VYRE_OP_MAX) {
-            parse_advance(parser);
-            *from = size;
-            size = vyre_parse_expression(parser);
-        } else {
-            parse_unexpected(parser, "`max` after the element",
-                             "write the largest size it can have, as in `over count[0] max n`");
-        }
-    }
-    parse_push(parser, size);
+    parse_push(parser, *out_only);
     return parse_list(parser, pending);
+}
+
+static uint32_t parse_domain(vyre_parser *parser, uint32_t *from) {
+    uint32_t size, sides = parse_sides(parser, &size);
+    if (parser->lost || size == VYRE_NONE ||
+        vyre_parser_node(parser, size).kind != VYRE_NODE_ELEMENT) {
+        return sides;
+    }
+    const vyre_token *next = &parser->state.token;
+    const vyre_word *word = next->kind == VYRE_TOKEN_NAME
+                                ? vyre_word_of(parser->names->symbols.items[next->symbol].word)
+                                : vyre_word_of(0);
+    if (word->class_of != VYRE_WORD_OP || word->code != VYRE_OP_MAX) {
+        parse_unexpected(parser, "`max` after the element",
+                         "write the largest size it can have, as in `over count[0] max n`");
+        return sides;
+    }
+    parse_advance(parser);
+    *from = size;
+    return parse_sides(parser, &size);
 }
 
 /* Clauses that stand where they do not belong. */
@@ -374,6 +386,35 @@ static uint32_t parse_require(vyre_parser *parser, vyre_spot spot) {
                                is_equation ? head.b : VYRE_NONE));
 }
 
+/* "swap" "(" NAME "," NAME ")" ";" */
+static uint32_t parse_swap(vyre_parser *parser, vyre_spot spot) {
+    top(parser)->started = true;
+    parse_advance(parser);
+    parse_expect(parser, VYRE_TOKEN_LEFT_PAREN, "write the two arrays, as in `swap(a, b);`");
+    uint32_t first = parser->lost ? VYRE_NONE : parse_name(parser, "an array");
+    parse_expect(parser, VYRE_TOKEN_COMMA, "write the two arrays, as in `swap(a, b);`");
+    uint32_t second = parser->lost ? VYRE_NONE : parse_name(parser, "an array");
+    parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, "write the two arrays, as in `swap(a, b);`");
+    return end_step(parser, parse_node(parser, VYRE_NODE_SWAP, spot, 0, first, second));
+}
+
+/* Around phases, only memory decides: what invocations compute is not known there. */
+static uint32_t parse_step_if(vyre_parser *parser, vyre_spot spot) {
+    top(parser)->started = true;
+    parse_advance(parser);
+    uint32_t condition = vyre_parse_expression(parser);
+    vyre_node head = vyre_parser_node(parser, condition);
+    if (!parser->lost && head.kind != VYRE_NODE_ELEMENT && head.kind != VYRE_NODE_ERROR) {
+        parse_error(parser, vyre_node_spot(&head), 605,
+                    "test an element, as in `if changed[0] { ... }`; or put the `if` into a phase",
+                    "the condition of an `if` around phases must be one element of an array");
+        parse_recover(parser);
+        return 0;
+    }
+    uint32_t node = parse_node(parser, VYRE_NODE_STEP_IF, spot, 0, condition, 0);
+    return parse_open(parser, VYRE_NODE_STEP_IF, VYRE_SEMICOLON_NONE) ? node : 0;
+}
+
 uint32_t parse_step(vyre_parser *parser) {
     vyre_token token = parser->state.token;
     vyre_spot spot = vyre_token_spot(&token);
@@ -420,10 +461,15 @@ uint32_t parse_step(vyre_parser *parser) {
                         "write `while` with an element, as in `repeat while changed[0] { ... }`",
                         "the condition of a repeat must be one element of an array");
         }
+        if (!until && !parser->lost && parse_take(parser, VYRE_TOKEN_RANGE)) {
+            uint32_t end = vyre_parse_expression(parser);
+            size = parse_node(parser, VYRE_NODE_RANGE, spot, 0, size, end);
+        }
         uint32_t node = parse_node(parser, until ? VYRE_NODE_REPEAT_WHILE : VYRE_NODE_REPEAT, spot,
                                    0, name, size);
         return parse_open(parser, VYRE_NODE_REPEAT, VYRE_SEMICOLON_NONE) ? node : 0;
     }
+    case VYRE_TOKEN_IF: return parse_step_if(parser, spot);
     case VYRE_TOKEN_NAME:
         if (parse_peek(parser).kind == VYRE_TOKEN_DOT) {
             top(parser)->started = true;
@@ -434,6 +480,10 @@ uint32_t parse_step(vyre_parser *parser) {
                                  "`sort.keys_u32(keys, sorted);`");
             }
             return end_step(parser, parse_node(parser, VYRE_NODE_STEP_CALL, spot, 0, call, 0));
+        }
+        if (parse_at_word(parser, VYRE_WORD_SWAP) &&
+            parse_peek(parser).kind == VYRE_TOKEN_LEFT_PAREN) {
+            return parse_swap(parser, spot);
         }
         if (parse_at_word(parser, VYRE_WORD_REQUIRE)) {
             return parse_require(parser, spot);
@@ -458,12 +508,14 @@ static uint32_t close_block(vyre_parser *parser) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     parse_advance(parser);
     vyre_open_block *block = top(parser);
-    if (block->kind == VYRE_NODE_IF && parse_at(parser, VYRE_TOKEN_ELSE)) {
+    bool of_steps = block->kind == VYRE_NODE_STEP_IF;
+    if ((of_steps || block->kind == VYRE_NODE_IF) && parse_at(parser, VYRE_TOKEN_ELSE)) {
         spot = vyre_token_spot(&parser->state.token);
         parse_advance(parser);
-        block->kind = VYRE_NODE_ELSE;
+        block->kind = of_steps ? VYRE_NODE_STEP_ELSE : VYRE_NODE_ELSE;
         if (parse_at(parser, VYRE_TOKEN_IF)) {
             block->chained = true;
+            block->started = false;
         } else if (!parse_expect(parser, VYRE_TOKEN_LEFT_BRACE, "write `else { ... }`")) {
             if (parse_recover_block(parser)) {
                 parse_advance(parser);
@@ -471,7 +523,7 @@ static uint32_t close_block(vyre_parser *parser) {
                 block->chained = block->started = true; /* ends at once */
             }
         }
-        return parse_node(parser, VYRE_NODE_ELSE, spot, 0, 0, 0);
+        return parse_node(parser, (vyre_node_kind)block->kind, spot, 0, 0, 0);
     }
     if (block->kind == VYRE_NODE_IF && block->results) {
         parse_error(parser, spot, 505, "add `else { yield ...; }`",
@@ -498,7 +550,7 @@ uint32_t vyre_parse_next(vyre_parser *parser) {
     }
     if (block->chained) {
         block->started = true;
-        return parse_statement(parser);
+        return block->kind == VYRE_NODE_STEP_ELSE ? parse_step(parser) : parse_statement(parser);
     }
     if (parse_at(parser, VYRE_TOKEN_RIGHT_BRACE)) {
         return close_block(parser);
@@ -515,7 +567,8 @@ uint32_t vyre_parse_next(vyre_parser *parser) {
         parser->lost = true;
         return end_block(parser, spot);
     }
-    if (block->kind == VYRE_NODE_PROGRAM || block->kind == VYRE_NODE_REPEAT) {
+    if (block->kind == VYRE_NODE_PROGRAM || block->kind == VYRE_NODE_REPEAT ||
+        block->kind == VYRE_NODE_STEP_IF || block->kind == VYRE_NODE_STEP_ELSE) {
         return parse_step(parser);
     }
     return parse_statement(parser);

@@ -56,11 +56,15 @@
     X(TYPE)         /* detail: type */                                                             \
     X(SCRATCH)      /* a: NAME, b: size */                                                         \
     X(PHASE)        /* a: parts, see vyre_phase_clause */                                          \
-    X(REPEAT)       /* a: NAME or none, b: size */                                                 \
+    X(REPEAT)       /* a: NAME or none, b: size or RANGE */                                        \
     X(REPEAT_WHILE) /* a: NAME or none, b: ELEMENT */                                              \
-    X(REQUIRE)      /* a: size, b: size; both VYRE_NONE after a mistake */                         \
-    X(STEP_CALL)    /* a: LIBRARY_CALL */                                                          \
-    X(END)          /* detail: the kind of node whose block ends */
+    X(RANGE)        /* a: first, b: end; sizes */                                                  \
+    X(STEP_IF)      /* a: ELEMENT */                                                               \
+    X(STEP_ELSE)                                                                                   \
+    X(SWAP)      /* a: NAME, b: NAME */                                                            \
+    X(REQUIRE)   /* a: size, b: size; both VYRE_NONE after a mistake */                            \
+    X(STEP_CALL) /* a: LIBRARY_CALL */                                                             \
+    X(END)       /* detail: the kind of node whose block ends */
 
 typedef enum vyre_node_kind {
 #define VYRE_NODE_ENUM(name) VYRE_NODE_##name,

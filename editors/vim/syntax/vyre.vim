@@ -21,6 +21,7 @@ syntax keyword vyreConversion bitcast
 syntax match vyreClause "\<\%(deterministic\|workgroup\|subgroup\)\>\ze\s*\%(over\>\|{\|\h\|\d\|(\)"
 syntax match vyreClause "\<step\>\ze\s\+[^=;,)\]]"
 syntax match vyreClause "\<require\>\ze\s\+[^=.,;)]"
+syntax match vyreClause "\%(^\|[;{}]\)\s*\zs\<swap\>\ze\s*("
 syntax match vyreClause "\%(\]\s\+\)\@<=max\>"
 syntax match vyreAccess "\%(:\s*\)\@<=\%(inout\|out\)\>"
 syntax match vyreAccess "\<buffer\>\ze\s*<"
