@@ -9,7 +9,7 @@ static vyre_open_block *top(vyre_parser *parser) {
     return &parser->blocks.items[parser->blocks.count - 1];
 }
 
-/* NAME ":" ( type | [ "inout" | "out" ] "buffer" "<" type ">" [ "[" size "]" ] ) */
+/* NAME ":" ( [ "inout" ] type | [ "inout" | "out" ] "buffer" "<" type ">" [ "[" size "]" ] ) */
 static uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_program) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     uint32_t name = parse_name(parser, what);
@@ -36,18 +36,19 @@ static uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_pr
         kind = kind == VYRE_ARGUMENT_SCALAR ? VYRE_ARGUMENT_IN : kind;
         parse_advance(parser);
         parse_expect(parser, VYRE_TOKEN_LESS, "write the type of its elements, as in buffer<f32>");
-        vyre_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
-        parser->syntax.nodes.items[name].detail = (uint8_t)type;
-        parse_expect(parser, VYRE_TOKEN_GREATER, NULL);
+        vyre_value_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
+        parser->syntax.nodes.items[name].detail = (uint16_t)type;
+        parse_close_angle(parser);
         if (!parser->lost && of_program && parse_take(parser, VYRE_TOKEN_LEFT_BRACKET)) {
             size = vyre_parse_expression(parser);
             parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
         }
-    } else if (kind != VYRE_ARGUMENT_SCALAR) {
+    } else if (kind == VYRE_ARGUMENT_OUT || (kind == VYRE_ARGUMENT_INOUT && of_program)) {
         parse_unexpected(parser, "`buffer`", "write `buffer<type>`; only buffers can be written");
     } else {
-        vyre_type type = parse_type(parser);
-        parser->syntax.nodes.items[name].detail = (uint8_t)type;
+        kind = kind == VYRE_ARGUMENT_INOUT ? VYRE_ARGUMENT_VARIABLE : kind;
+        vyre_value_type type = parse_type(parser);
+        parser->syntax.nodes.items[name].detail = (uint16_t)type;
         if (!parser->lost && parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
             parse_unexpected(parser, "`,` or `)`", "write an array as buffer<type>");
         }
@@ -219,7 +220,7 @@ static uint32_t parse_results(vyre_parser *parser) {
         bool several = parse_take(parser, VYRE_TOKEN_LEFT_PAREN);
         do {
             vyre_spot spot = vyre_token_spot(&parser->state.token);
-            vyre_type type = parse_type(parser);
+            vyre_value_type type = parse_type(parser);
             parse_push(parser, parse_node(parser, VYRE_NODE_TYPE, spot, type, 0, 0));
             parser->quiet = parser->lost;
         } while (several && !parser->lost && parse_take(parser, VYRE_TOKEN_COMMA));
@@ -279,8 +280,8 @@ static uint32_t parse_constant(vyre_parser *parser, vyre_spot spot) {
     uint32_t name = parse_name(parser, "a constant");
     if (!parser->lost && parse_take(parser, VYRE_TOKEN_COLON)) {
         bool is_array = parse_at(parser, VYRE_TOKEN_LEFT_BRACKET);
-        vyre_type type = is_array ? VYRE_TYPE_VOID : parse_type(parser);
-        parser->syntax.nodes.items[name].detail = (uint8_t)type;
+        vyre_value_type type = is_array ? VYRE_TYPE_VOID : parse_type(parser);
+        parser->syntax.nodes.items[name].detail = (uint16_t)type;
         is_array |= parse_at(parser, VYRE_TOKEN_LEFT_BRACKET);
         if (is_array && !parser->lost) {
             explain_table(parser);
@@ -298,9 +299,55 @@ static uint32_t parse_constant(vyre_parser *parser, vyre_spot spot) {
     return node;
 }
 
+/* NAME ":" type of a struct, without a default or a length. */
+static uint32_t parse_struct_field(vyre_parser *parser) {
+    uint32_t name = parse_name(parser, "a field");
+    parse_expect(parser, VYRE_TOKEN_COLON, "write name and type, as in `mass: f32`");
+    if (!parser->lost) {
+        vyre_value_type type = parse_type(parser);
+        parser->syntax.nodes.items[name].detail = name ? (uint16_t)type : 0;
+    }
+    if (!parser->lost && parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        parse_error(parser, vyre_token_spot(&parser->state.token), 102,
+                    "a field is no array: use a vector or more fields",
+                    "expected `,` or `}`, found `[`");
+        parser->lost = true;
+    } else if (!parser->lost && parse_at(parser, VYRE_TOKEN_SEMICOLON)) {
+        parse_unexpected(parser, "`,` or `}`", "separate the fields by commas");
+    }
+    parser->quiet = parser->lost; /* other fields may have mistakes of their own */
+    return name;
+}
+
+/* "struct" NAME "{" field { "," field } [ "," ] "}" */
+static uint32_t parse_struct(vyre_parser *parser, vyre_spot spot) {
+    uint32_t name = parse_name(parser, "a struct");
+    parse_expect(parser, VYRE_TOKEN_LEFT_BRACE, "list the fields in braces");
+    size_t pending = parser->pending.count;
+    while (!parser->lost && !parse_at(parser, VYRE_TOKEN_RIGHT_BRACE)) {
+        if (parser->pending.count - pending == VYRE_LIMIT_STRUCT_SCALARS) {
+            parse_error(parser, vyre_token_spot(&parser->state.token), 701, "use several structs",
+                        "a struct has more than %d fields", VYRE_LIMIT_STRUCT_SCALARS);
+            parser->lost = true;
+            break;
+        }
+        parse_push(parser, parse_struct_field(parser));
+        if (!parse_take(parser, VYRE_TOKEN_COMMA)) {
+            break;
+        }
+    }
+    parse_expect(parser, VYRE_TOKEN_RIGHT_BRACE, "separate fields by commas and close with }");
+    uint32_t fields = parse_list(parser, pending);
+    uint32_t node = parse_node(parser, VYRE_NODE_STRUCT, spot, 0, name, fields);
+    if (!parser->lost && parse_at(parser, VYRE_TOKEN_SEMICOLON)) {
+        parse_unexpected(parser, "another item", "remove the `;` behind the struct");
+    }
+    return parser->lost ? skip_item(parser) : node;
+}
+
 /* Not a word that starts an item: what other languages write, or one of them misspelt? */
 static void explain_item(vyre_parser *parser, vyre_token token) {
-    static const char *const words[] = {"program", "fn", "const", "function", "kernel"};
+    static const char *const words[] = {"program", "fn", "const", "struct", "function", "kernel"};
     vyre_str text = parse_text(parser, token);
     bool is_type = token.kind == VYRE_TOKEN_TYPE || vyre_foreign_type(text);
     const char *foreign = vyre_foreign_fix(is_type ? vyre_str_of("function") : text);
@@ -312,10 +359,13 @@ static void explain_item(vyre_parser *parser, vyre_token token) {
     char fix[64] = "put statements inside a program or function";
     if (near.count) {
         snprintf(fix, sizeof fix, "write `%.*s`", (int)near.names[0].size, near.names[0].data);
-        bool is_foreign = near.names[0].data == words[3] || near.names[0].data == words[4];
+        bool is_foreign = near.names[0].data == words[4] || near.names[0].data == words[5];
         foreign = foreign || !is_foreign ? foreign : vyre_foreign_fix(near.names[0]);
     }
-    parse_unexpected(parser, "`program`, `fn` or `const`", foreign ? foreign : fix);
+    if (parse_at_word(parser, VYRE_WORD_STRUCT)) {
+        snprintf(fix, sizeof fix, "write `struct Name { field: type, ... }`");
+    }
+    parse_unexpected(parser, "`program`, `fn`, `struct` or `const`", foreign ? foreign : fix);
 }
 
 uint32_t vyre_parse_item(vyre_parser *parser) {
@@ -331,8 +381,15 @@ uint32_t vyre_parse_item(vyre_parser *parser) {
     case VYRE_TOKEN_FN: parse_advance(parser); return parse_function(parser, spot);
     case VYRE_TOKEN_CONST: parse_advance(parser); return parse_constant(parser, spot);
     case VYRE_TOKEN_RIGHT_BRACE:
-        parse_unexpected(parser, "`program`, `fn` or `const`",
+        parse_unexpected(parser, "`program`, `fn`, `struct` or `const`",
                          "remove the brace; all blocks before it are closed");
+        return skip_item(parser);
+    case VYRE_TOKEN_NAME:
+        if (parse_at_item(parser)) {
+            parse_advance(parser);
+            return parse_struct(parser, spot);
+        }
+        explain_item(parser, token);
         return skip_item(parser);
     default: explain_item(parser, token); return skip_item(parser);
     }
@@ -536,7 +593,7 @@ uint32_t vyre_parse_next(vyre_parser *parser) {
     parser->syntax.nodes.count = parser->state.nodes;
     parser->syntax.words.count = parser->state.words;
     parser->pending.count = 0;
-    parser->depth = 0;
+    parser->depth = parser->choices = parser->branches = 0;
     bool was_lost = parser->lost;
     parser->lost = parser->broken = false;
     parser->quiet = parser->state.token.malformed;
