@@ -276,7 +276,10 @@ const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t
     vyre_name_text text;
     vyre_spot spot = vyre_node_spot(&node);
     spot.length = (uint32_t)vyre_symbol_text(&lower->unit->names, symbol).size;
-    lower_report(lower, spot, 204, "use a buffer, scratch, shared or private array here",
+    lower_report(lower, spot, 204,
+                 binding && vyre_type_is_vector(binding->type)
+                     ? "name a component, as in v.x, or use an array"
+                     : "use a buffer, scratch, shared or private array here",
                  "`%s` is %s, not an array", lower_name(lower, symbol, &text),
                  lower_kind_of(lower, symbol));
     return NULL;

@@ -238,17 +238,31 @@ static void lower_branch(vyre_lower *lower, vyre_node node) {
 }
 
 static void lower_swap(vyre_lower *lower, vyre_node node) {
-    uint32_t resources[2];
+    uint32_t handles[2];
+    vyre_value_type types[2] = {VYRE_TYPE_VOID, VYRE_TYPE_VOID};
     for (int i = 0; i < 2; i++) {
         vyre_node name = lower_node(lower, i ? node.b : node.a);
         const vyre_name_binding *array =
             name.kind == VYRE_NODE_NAME ? lower_array(lower, name, name.a) : NULL;
-        resources[i] =
-            array && lower_check_writable(lower, name, array) ? array->handle : VYRE_NONE;
+        if (!array || !lower_check_writable(lower, name, array)) {
+            return;
+        }
+        handles[i] = array->handle;
+        types[i] = array->type;
     }
-    if (resources[0] != VYRE_NONE && resources[1] != VYRE_NONE) {
+    vyre_type_text rooms[2];
+    if (types[0] != types[1]) {
+        lower_report(lower, vyre_node_spot(&node), 608, "swap arrays of the same type",
+                     "`swap` cannot exchange elements of %s and %s",
+                     lower_type_name(lower, types[0], &rooms[0]),
+                     lower_type_name(lower, types[1], &rooms[1]));
+        return;
+    }
+    uint32_t width = handles[0] == handles[1] ? 1 : lower_width(lower, types[0]);
+    for (uint32_t i = 0; i < width; i++) {
         lower_at(lower, vyre_node_spot(&node));
-        vyre_build_swap(lower->builder, resources[0], resources[1]);
+        vyre_build_swap(lower->builder, lower_leaf_handle(lower, types[0], handles[0], i),
+                        lower_leaf_handle(lower, types[1], handles[1], i));
     }
 }
 

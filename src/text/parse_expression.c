@@ -183,7 +183,8 @@ static bool at_type_argument(const vyre_parser *parser, bool closed) {
         return false;
     }
     vyre_lexer_next(&ahead, &token);
-    if (token.kind != VYRE_TOKEN_TYPE || !closed) {
+    bool is_foreign = token.kind == VYRE_TOKEN_NAME && vyre_foreign_type(parse_text(parser, token));
+    if (!closed || (token.kind != VYRE_TOKEN_TYPE && !is_foreign)) {
         return token.kind == VYRE_TOKEN_TYPE;
     }
     vyre_lexer_next(&ahead, &token);
@@ -251,6 +252,18 @@ static void check_word(vyre_parser *parser, vyre_token word) {
     }
 }
 
+/* Whether NAME ":" stands behind the brace at hand, as in Point { x: 1.0 }: no block starts so. */
+static bool at_named_fields(const vyre_parser *parser) {
+    vyre_lexer ahead = parser->state.lexer;
+    vyre_token token;
+    vyre_lexer_next(&ahead, &token);
+    if (token.kind != VYRE_TOKEN_NAME) {
+        return false;
+    }
+    vyre_lexer_next(&ahead, &token);
+    return token.kind == VYRE_TOKEN_COLON;
+}
+
 uint32_t parse_named(vyre_parser *parser) {
     vyre_token token = parser->state.token;
     uint32_t word = parser->names->symbols.items[token.symbol].word;
@@ -284,6 +297,13 @@ uint32_t parse_named(vyre_parser *parser) {
     }
     if (parse_at(parser, VYRE_TOKEN_DOT)) {
         return parse_dotted(parser, token);
+    }
+    if (parse_at(parser, VYRE_TOKEN_LEFT_BRACE) &&
+        parser->names->symbols.items[token.symbol].type && at_named_fields(parser)) {
+        parse_error(parser, vyre_token_spot(&parser->state.token), 102,
+                    "list the values of the fields in parentheses, without their names",
+                    "expected `(` after the name of a struct, found `{`");
+        parser->lost = true;
     }
     return parse_node(parser, VYRE_NODE_NAME, spot, 0, token.symbol, 0);
 }
@@ -442,8 +462,8 @@ static uint32_t parse_primary(vyre_parser *parser) {
         uint32_t node = parse_nested(parser);
         parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN,
                      parse_at(parser, VYRE_TOKEN_COMMA)
-                         ? "close the parenthesis; several values stand only in a call, and in an "
-                           "assignment such as `(a, b) = (b, a);`"
+                         ? "close the parenthesis; give each value a `let` of its own, or assign "
+                           "several, as in `(a, b) = (b, a);`"
                          : "close the parenthesis");
         return parse_fields(parser, node);
     }

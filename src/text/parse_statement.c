@@ -371,6 +371,13 @@ static uint32_t parse_length(vyre_parser *parser) {
 static uint32_t parse_var(vyre_parser *parser) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     parse_advance(parser);
+    if (parse_at(parser, VYRE_TOKEN_LEFT_PAREN)) {
+        parse_error(parser, vyre_token_spot(&parser->state.token), 102,
+                    "give each a `var` of its own, then assign: `(a, b) = (b, a);`",
+                    "expected the name of a variable, found `(`");
+        parse_advance(parser);
+        return parse_let_list(parser, spot);
+    }
     uint32_t name = parse_typed_name(parser, "a variable");
     vyre_node_kind kind = VYRE_NODE_VAR;
     uint32_t value = VYRE_NONE;
@@ -591,6 +598,9 @@ static uint32_t parse_other_from(vyre_parser *parser, vyre_token first, uint32_t
                 token.kind == VYRE_TOKEN_TYPE || token.kind == VYRE_TOKEN_LEFT_BRACE ||
                 token.kind == VYRE_TOKEN_COLON || parse_foreign(parser, first))) {
         return explain_name(parser, first);
+    } else if (kind == VYRE_NODE_NAME && token.kind == VYRE_TOKEN_COMMA) {
+        parse_unexpected(parser, "`=`, `[` or `(` after the name",
+                         "write several places in parentheses, as in `(a, b) = (b, a);`");
     } else {
         place = parse_rest(parser, place);
         if (is_return_forgotten(parser, first, VYRE_NODE_NAME)) {

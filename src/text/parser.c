@@ -242,40 +242,6 @@ uint32_t parse_name(vyre_parser *parser, const char *what) {
     return 0;
 }
 
-bool parse_close_angle(vyre_parser *parser) {
-    vyre_token *token = &parser->state.token;
-    if (parser->lost || token->kind != VYRE_TOKEN_SHIFT_RIGHT) {
-        return parse_expect(parser, VYRE_TOKEN_GREATER, NULL);
-    }
-    token->kind = VYRE_TOKEN_GREATER;
-    token->offset++;
-    token->column++;
-    token->length--;
-    return true;
-}
-
-uint32_t parse_vector_count(const vyre_parser *parser, const vyre_token *token) {
-    uint32_t word = parser->names->symbols.items[token->symbol].word;
-    return word >= VYRE_WORD_VEC2 && word <= VYRE_WORD_VEC4 ? word - VYRE_WORD_VEC2 + 2 : 0;
-}
-
-/* "<" type ">" behind vec2, vec3 or vec4. */
-static vyre_value_type parse_vector_type(vyre_parser *parser, uint32_t count) {
-    parse_advance(parser);
-    parse_expect(parser, VYRE_TOKEN_LESS, "write the type of its components, as in vec3<f32>");
-    vyre_token token = parser->state.token;
-    if (!parser->lost && token.kind != VYRE_TOKEN_TYPE) {
-        parse_unexpected(parser, "the type of the components",
-                         "write a number type or bool, as in vec3<f32>");
-    }
-    if (parser->lost) {
-        return VYRE_TYPE_VOID;
-    }
-    vyre_type scalar = vyre_token_type(&parser->state.lexer, &token);
-    parse_advance(parser);
-    return parse_close_angle(parser) ? vyre_vector_of(scalar, count) : VYRE_TYPE_VOID;
-}
-
 static void explain_type(vyre_parser *parser, vyre_token token) {
     vyre_str name = parse_text(parser, token);
     const char *foreign = vyre_foreign_type(name), *instead = vyre_foreign_fix(name);
@@ -302,6 +268,44 @@ static void explain_type(vyre_parser *parser, vyre_token token) {
                 (int)(token.length < SHOWN_BYTES ? token.length : SHOWN_BYTES), name.data);
 }
 
+bool parse_close_angle(vyre_parser *parser) {
+    vyre_token *token = &parser->state.token;
+    if (parser->lost || token->kind != VYRE_TOKEN_SHIFT_RIGHT) {
+        return parse_expect(parser, VYRE_TOKEN_GREATER, NULL);
+    }
+    token->kind = VYRE_TOKEN_GREATER;
+    token->offset++;
+    token->column++;
+    token->length--;
+    return true;
+}
+
+uint32_t parse_vector_count(const vyre_parser *parser, const vyre_token *token) {
+    uint32_t word = parser->names->symbols.items[token->symbol].word;
+    return word >= VYRE_WORD_VEC2 && word <= VYRE_WORD_VEC4 ? word - VYRE_WORD_VEC2 + 2 : 0;
+}
+
+/* "<" type ">" behind vec2, vec3 or vec4. */
+static vyre_value_type parse_vector_type(vyre_parser *parser, uint32_t count) {
+    parse_advance(parser);
+    parse_expect(parser, VYRE_TOKEN_LESS, "write the type of its components, as in vec3<f32>");
+    vyre_token token = parser->state.token;
+    if (!parser->lost && token.kind == VYRE_TOKEN_NAME && !parse_vector_count(parser, &token) &&
+        vyre_foreign_type(parse_text(parser, token))) {
+        explain_type(parser, token);
+        parser->lost = true;
+    } else if (!parser->lost && token.kind != VYRE_TOKEN_TYPE) {
+        parse_unexpected(parser, "the type of the components",
+                         "write a number type or bool, as in vec3<f32>");
+    }
+    if (parser->lost) {
+        return VYRE_TYPE_VOID;
+    }
+    vyre_type scalar = vyre_token_type(&parser->state.lexer, &token);
+    parse_advance(parser);
+    return parse_close_angle(parser) ? vyre_vector_of(scalar, count) : VYRE_TYPE_VOID;
+}
+
 vyre_value_type parse_type(vyre_parser *parser) {
     vyre_token token = parser->state.token;
     if (token.kind == VYRE_TOKEN_TYPE) {
@@ -309,10 +313,13 @@ vyre_value_type parse_type(vyre_parser *parser) {
         parse_advance(parser);
         return type;
     }
-    if (token.kind == VYRE_TOKEN_LEFT_BRACKET || token.kind == VYRE_TOKEN_STAR ||
-        token.kind == VYRE_TOKEN_AND) {
+    bool is_pointer = token.kind == VYRE_TOKEN_STAR || token.kind == VYRE_TOKEN_AND;
+    if (is_pointer || token.kind == VYRE_TOKEN_LEFT_BRACKET) {
         parse_error(parser, vyre_token_spot(&token), 102,
-                    "write an array as buffer<type>, or as `var a: type[4];` in a block",
+                    is_pointer
+                        ? "write `inout type` for a parameter that changes a variable of the "
+                          "caller, and buffer<type> for an array"
+                        : "write an array as buffer<type>, or as `var a: type[4];` in a block",
                     "expected a type, found `%s`", vyre_token_text(token.kind));
         parser->lost = true;
         return VYRE_TYPE_VOID;
