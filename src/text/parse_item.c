@@ -78,9 +78,8 @@ static uint32_t parse_argument_list(vyre_parser *parser, const char *what, bool 
     return parse_list(parser, pending);
 }
 
-/* One to three sizes in parentheses, or one without. A parenthesis may also just be the start of an
- * expression. */
-/* One size, or several in parentheses. Gives a list, and the size if it is one. */
+/* One size, or several in parentheses, which may also just be the start of an expression. Gives a
+ * list, and the size if it stands alone. */
 static uint32_t parse_sides(vyre_parser *parser, uint32_t *out_only) {
     size_t pending = parser->pending.count;
     *out_only = VYRE_NONE;
