@@ -216,7 +216,9 @@ typedef struct vyre_op_set {
     X(PERSISTENT_THREADS, 7, "persistent_threads") /* kernels that poll a work queue */            \
     X(GRID_SYNC, 8, "grid_sync")                   /* grid barriers inside one dispatch */         \
     X(DISTRIBUTED, 9, "distributed")               /* one program on several devices */            \
-    X(PHASES, 10, "phases") /* several phases: repeat, scratch arrays, domains from memory */
+    X(PHASES, 10, "phases") /* several phases: repeat, scratch arrays, domains from memory */      \
+    X(STEPS, 11, "steps")   /* all other steps: swap, if, sizes that use counters of repeats,      \
+                             * domains from memory in several dimensions */
 
 typedef enum vyre_feature {
 #define VYRE_FEATURE_ENUM(name, bit, text) VYRE_FEATURE_##name = 1 << bit,

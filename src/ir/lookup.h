@@ -18,6 +18,15 @@ extern const uint8_t vyre_type_classes[VYRE_TYPE_COUNT];
 
 /* Tables */
 
+static inline bool vyre_step_is_repeat(const vyre_step *step) {
+    return step->kind == VYRE_STEP_REPEAT_COUNT || step->kind == VYRE_STEP_REPEAT_WHILE;
+}
+
+/* Whether a step contains others. */
+static inline bool vyre_step_is_container(const vyre_step *step) {
+    return step->kind != VYRE_STEP_PHASE && step->kind != VYRE_STEP_SWAP;
+}
+
 static inline const vyre_op_info *vyre_lookup_op(uint32_t op) {
     return op < VYRE_OP_COUNT ? &vyre_op_rows[op] : &vyre_op_no_row;
 }

@@ -473,8 +473,13 @@ static void print_code(printer *p, const vyre_phase *phase) {
 
 /* Declarations */
 
+static void print_counter(void *user, vyre_strbuf *text, uint32_t step) {
+    (void)text; /* the printer's own */
+    print_step_name(user, step);
+}
+
 static void print_size(printer *p, uint32_t size) {
-    vyre_size_print(&p->text, p->ir, size);
+    vyre_size_print_named(&p->text, p->ir, size, print_counter, p);
 }
 
 static void print_arrays(printer *p, uint32_t first, uint32_t end) {
@@ -513,15 +518,13 @@ static void print_domain(printer *p, const vyre_phase *phase) {
         vyre_strbuf_putc(&p->text, '[');
         print_size(p, phase->from_index);
         vyre_strbuf_puts(&p->text, "] max ");
-        print_size(p, phase->domain[0]);
-    } else {
-        vyre_strbuf_puts(&p->text, phase->dimensions > 1 ? "(" : "");
-        for (uint32_t i = 0; i < phase->dimensions; i++) {
-            vyre_strbuf_puts(&p->text, i ? ", " : "");
-            print_size(p, phase->domain[i]);
-        }
-        vyre_strbuf_puts(&p->text, phase->dimensions > 1 ? ")" : "");
     }
+    vyre_strbuf_puts(&p->text, phase->dimensions > 1 ? "(" : "");
+    for (uint32_t i = 0; i < phase->dimensions; i++) {
+        vyre_strbuf_puts(&p->text, i ? ", " : "");
+        print_size(p, phase->domain[i]);
+    }
+    vyre_strbuf_puts(&p->text, phase->dimensions > 1 ? ")" : "");
     if (phase->workgroup[0]) {
         vyre_strbuf_puts(&p->text, " workgroup ");
         for (uint32_t i = 0; i < phase->dimensions; i++) {
@@ -554,40 +557,79 @@ static void print_phase(printer *p, const vyre_phase *phase) {
     vyre_strbuf_puts(&p->text, "}\n");
 }
 
+static void print_outer_element(printer *p, const vyre_step *step) {
+    print_resource(p, step->resource);
+    vyre_strbuf_putc(&p->text, '[');
+    print_size(p, step->size);
+    vyre_strbuf_putc(&p->text, ']');
+}
+
+/* The head of a step that contains others. */
+static void print_container(printer *p, uint32_t index) {
+    const vyre_step *step = &p->ir->steps[index];
+    if (step->kind == VYRE_STEP_ELSE) {
+        vyre_strbuf_puts(&p->text, "else");
+        return;
+    }
+    if (step->kind == VYRE_STEP_IF) {
+        vyre_strbuf_puts(&p->text, "if ");
+        print_outer_element(p, step);
+        return;
+    }
+    vyre_strbuf_puts(&p->text, "repeat ");
+    print_step_name(p, index);
+    if (step->kind == VYRE_STEP_REPEAT_WHILE) {
+        vyre_strbuf_puts(&p->text, " while ");
+        print_outer_element(p, step);
+    } else {
+        vyre_strbuf_puts(&p->text, " in ");
+        print_size(p, step->size);
+    }
+}
+
+/* Closes steps that end before step `at`; an `if` goes on with its `else` in the same line. */
+static bool close_steps(printer *p, uint32_t at, const uint32_t *open, uint32_t *depth) {
+    const vyre_ir *ir = p->ir;
+    bool goes_on = false;
+    while (*depth && ir->steps[open[*depth - 1]].end == at) {
+        --*depth;
+        p->indent--;
+        line(p);
+        goes_on = at < ir->step_count && ir->steps[at].kind == VYRE_STEP_ELSE &&
+                  !(*depth && ir->steps[open[*depth - 1]].end == at);
+        vyre_strbuf_puts(&p->text, goes_on ? "} " : "}\n");
+    }
+    return goes_on;
+}
+
 static void print_steps(printer *p) {
     const vyre_ir *ir = p->ir;
-    uint32_t ends[VYRE_LIMIT_REPEATS], depth = 0;
+    uint32_t open[VYRE_LIMIT_REPEATS], depth = 0;
     for (uint32_t i = 0; i <= ir->step_count; i++) {
-        while (depth && ends[depth - 1] == i) {
-            depth--;
-            p->indent--;
-            line(p);
-            vyre_strbuf_puts(&p->text, "}\n");
-        }
+        bool goes_on = close_steps(p, i, open, &depth);
         if (i == ir->step_count) {
             return;
         }
         const vyre_step *step = &ir->steps[i];
-        line(p);
-        vyre_strbuf_puts(&p->text, step->kind == VYRE_STEP_PHASE ? "phase " : "repeat ");
-        print_step_name(p, i);
+        if (!goes_on) {
+            line(p);
+        }
         if (step->kind == VYRE_STEP_PHASE) {
+            vyre_strbuf_puts(&p->text, "phase ");
+            print_step_name(p, i);
             print_phase(p, &ir->phases[step->size]);
-            continue;
-        }
-        if (step->kind == VYRE_STEP_REPEAT_WHILE) {
-            vyre_strbuf_puts(&p->text, " while ");
+        } else if (step->kind == VYRE_STEP_SWAP) {
+            vyre_strbuf_puts(&p->text, "swap(");
             print_resource(p, step->resource);
-            vyre_strbuf_putc(&p->text, '[');
-            print_size(p, step->size);
-            vyre_strbuf_putc(&p->text, ']');
+            vyre_strbuf_puts(&p->text, ", ");
+            print_resource(p, step->size);
+            vyre_strbuf_puts(&p->text, ");\n");
         } else {
-            vyre_strbuf_puts(&p->text, " in ");
-            print_size(p, step->size);
+            print_container(p, i);
+            vyre_strbuf_puts(&p->text, " {\n");
+            p->indent++;
+            open[depth++] = i;
         }
-        vyre_strbuf_puts(&p->text, " {\n");
-        p->indent++;
-        ends[depth++] = step->end;
     }
 }
 
