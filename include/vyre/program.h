@@ -87,7 +87,8 @@ typedef struct vyre_resource {
 } vyre_resource;
 
 /* Size expressions. The host evaluates them in checked 64-bit arithmetic before the run. A size is
- * the index of its last node; operands directly precede their operator. */
+ * the index of its last node; operands directly precede their operator. Sizes of steps inside a
+ * repeat may use its counter; the host checks them for all iterations before the run. */
 #define VYRE_SIZE_OPS(X)                                                                           \
     X(CONST, 0, "const", 0) /* a: low half, b: high half */                                        \
     X(LEN, 1, "len", 0)     /* a: argument, a buffer */                                            \
@@ -99,7 +100,8 @@ typedef struct vyre_resource {
     X(REM, 7, "%", 2)                                                                              \
     X(MIN, 8, "min", 2)                                                                            \
     X(MAX, 9, "max", 2)                                                                            \
-    X(CEIL_DIV, 10, "ceil_div", 2)
+    X(CEIL_DIV, 10, "ceil_div", 2)                                                                 \
+    X(ITERATION, 11, "iteration", 0) /* a: step, a repeat around the use */
 
 typedef enum vyre_size_op {
 #define VYRE_SIZE_ENUM(name, number, text, operands) VYRE_SIZE_##name = number,
@@ -118,7 +120,8 @@ typedef struct vyre_phase {
     uint32_t dimensions;                   /* 1 to 3 */
     uint32_t domain[3];                    /* sizes; VYRE_NONE for unused dimensions */
     uint32_t from_resource;                /* array that holds the domain, or VYRE_NONE */
-    uint32_t from_index;                   /* its index there, a size; domain[0] is the maximum */
+    uint32_t from_index;                   /* its index there, a size; further dimensions are in the
+                                            * elements behind it, and `domain` is the maximum */
     uint32_t workgroup[3];                 /* 0, 0, 0 without a workgroup clause */
     uint32_t subgroup;                     /* width; 0 if the phase uses no subgroup operations */
 } vyre_phase;
@@ -126,15 +129,19 @@ typedef struct vyre_phase {
 typedef enum vyre_step_kind {
     VYRE_STEP_PHASE,
     VYRE_STEP_REPEAT_COUNT,
-    VYRE_STEP_REPEAT_WHILE
+    VYRE_STEP_REPEAT_WHILE,
+    VYRE_STEP_SWAP, /* exchanges the contents of two arrays of the same type and length */
+    VYRE_STEP_IF,   /* runs its contents if an element is not zero */
+    VYRE_STEP_ELSE  /* directly behind an `if`: runs its contents if the `if` did not */
 } vyre_step_kind;
 
-/* Steps, in execution order. The steps that a repeat contains follow it. */
+/* Steps, in execution order. The steps that a repeat, `if` or `else` contains follow it. */
 typedef struct vyre_step {
     uint32_t kind;     /* vyre_step_kind */
     uint32_t end;      /* the first step after this one and its contents */
-    uint32_t size;     /* phase: its index; count: a size; while: index in `resource`, a size */
-    uint32_t resource; /* while: the array; else VYRE_NONE */
+    uint32_t size;     /* phase: its index; count: a size; while, if: index in `resource`, a size;
+                        * swap: the second array; else: VYRE_NONE */
+    uint32_t resource; /* while, if: the array; swap: the first array; others VYRE_NONE */
 } vyre_step;
 
 /* Two sizes that must be equal for the program to start. */
@@ -223,7 +230,7 @@ static inline vyre_type vyre_operand_type(const vyre_ir *ir, uint32_t operand) {
 /* Evaluates a size. `arguments` has one number for each argument: the length of a buffer in
  * elements, or the value of an integer scalar, sign- or zero-extended to 64 bits. Other scalars are
  * ignored. Underflow, overflow, division by zero and negative scalars are errors, which show the
- * expression. */
+ * expression. Counters of repeats are 0, as in the first iteration. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_size_eval(const vyre_program *program, uint32_t size,
                                                   const uint64_t *arguments, uint64_t *out_value);
 

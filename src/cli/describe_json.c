@@ -1,5 +1,6 @@
 #include "cli/describe.h"
 
+#include "ir/lookup.h"
 #include "ir/size.h"
 
 /* A name, or null where the author gave none or it was not kept. */
@@ -104,22 +105,33 @@ static void add_phase(vyre_json *json, const vyre_ir *ir, const vyre_phase *phas
 
 /* A repeat holds its steps; repeats are not nested deeply. */
 static void add_steps(vyre_json *json, const vyre_ir *ir, uint32_t first, uint32_t end) {
+    static const char *const kinds[] = {"phase", "repeat", "repeat", "swap", "if", "else"};
     vyre_json_add_array(json, "steps");
     for (uint32_t i = first; i < end; i = ir->steps[i].end) {
         const vyre_step *step = &ir->steps[i];
         vyre_json_object(json);
-        vyre_json_add_string(json, "kind", step->kind == VYRE_STEP_PHASE ? "phase" : "repeat");
+        vyre_json_add_string(json, "kind", kinds[step->kind]);
         add_name(json, cli_step_name(ir, i));
-        if (step->kind == VYRE_STEP_PHASE) {
-            add_phase(json, ir, &ir->phases[step->size]);
-        } else {
-            bool is_count = step->kind == VYRE_STEP_REPEAT_COUNT;
-            vyre_json_key(json, is_count ? "count" : "while");
-            if (is_count) {
-                write_size(json, ir, step->size);
-            } else {
-                write_element(json, ir, step->resource, step->size);
-            }
+        switch (step->kind) {
+        case VYRE_STEP_PHASE: add_phase(json, ir, &ir->phases[step->size]); break;
+        case VYRE_STEP_REPEAT_COUNT:
+            vyre_json_key(json, "count");
+            write_size(json, ir, step->size);
+            break;
+        case VYRE_STEP_REPEAT_WHILE:
+        case VYRE_STEP_IF:
+            vyre_json_key(json, step->kind == VYRE_STEP_IF ? "if" : "while");
+            write_element(json, ir, step->resource, step->size);
+            break;
+        case VYRE_STEP_SWAP:
+            vyre_json_add_array(json, "arrays");
+            vyre_json_string(json, cli_array_name(ir, step->resource));
+            vyre_json_string(json, cli_array_name(ir, step->size));
+            vyre_json_array_end(json);
+            break;
+        default: break;
+        }
+        if (vyre_step_is_container(step)) {
             add_steps(json, ir, i + 1, step->end);
         }
         vyre_json_object_end(json);

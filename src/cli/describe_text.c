@@ -181,6 +181,18 @@ static void describe_steps(vyre_strbuf *text, const vyre_ir *ir) {
             }
             describe_phase(text, ir, &ir->phases[step->size]);
             describe_phase_arrays(text, ir, &ir->phases[step->size], depth);
+        } else if (step->kind == VYRE_STEP_SWAP) {
+            vyre_strbuf_puts(text, "swap ");
+            describe_name(text, ir, step->resource);
+            vyre_strbuf_puts(text, " and ");
+            describe_name(text, ir, step->size);
+        } else if (step->kind == VYRE_STEP_IF) {
+            vyre_strbuf_puts(text, "if ");
+            cli_describe_element(text, ir, step->resource, step->size);
+            ends[depth++] = step->end;
+        } else if (step->kind == VYRE_STEP_ELSE) {
+            vyre_strbuf_puts(text, "else");
+            ends[depth++] = step->end;
         } else {
             vyre_strbuf_printf(text, "repeat %s%s", name, *name ? " " : "");
             ends[depth++] = step->end;

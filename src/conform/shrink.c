@@ -287,6 +287,41 @@ static bool replace_value(shrinker *s, size_t first, size_t end, const char *nam
     return try_text(s, &text);
 }
 
+/* Puts a number in the place of the counter of a repeat, in sizes and values. */
+static bool drop_counters(shrinker *s) {
+    static const char word[] = "repeat ";
+    static const char *const numbers[] = {"1u", "0u"};
+    bool any = false;
+    for (size_t i = 1; i < s->lines.count && !s->failed; i++) {
+        const line *row = &s->lines.items[i];
+        size_t at = 0, end;
+        while (at < row->size && row->text[at] == ' ') {
+            at++;
+        }
+        if (row->size - at <= sizeof word || memcmp(row->text + at, word, sizeof word - 1) != 0) {
+            continue;
+        }
+        at += sizeof word - 1;
+        for (end = at; end < row->size && in_word(row->text[end]);) {
+            end++;
+        }
+        bool taken = false;
+        for (int k = 0; k < 2 && !taken; k++) {
+            row = &s->lines.items[i];
+            vyre_strbuf text = {0};
+            put_lines(s, &text, 0, i + 1);
+            for (size_t l = i + 1; l < s->lines.count; l++) {
+                put_replaced(&text, s->lines.items[l].text, s->lines.items[l].size, row->text + at,
+                             end - at, numbers[k], 2);
+                vyre_strbuf_putc(&text, '\n');
+            }
+            taken = try_text(s, &text);
+        }
+        any |= taken;
+    }
+    return any;
+}
+
 /* A zero of the type that the value of an instruction has; the printer ends its name with its
  * number. */
 static bool zero_of(const shrinker *s, const char *name, size_t size, char *out, size_t room) {
@@ -605,6 +640,7 @@ vyre_status conform_shrink(const conform_pair *conform, conform_trial *trial,
             any = drop_lines(&s);
             any |= unwrap(&s);
             any |= drop_values(&s);
+            any |= drop_counters(&s);
             any |= drop_arguments(&s);
             any |= shorten_constants(&s);
         }

@@ -4,6 +4,7 @@
 #include "ir/diagnostic.h"
 #include "ir/program.h"
 #include "ir/section.h"
+#include "ir/size.h"
 
 #include "base/status.h"
 
@@ -105,7 +106,7 @@ static uint32_t place_size(finishing *f, uint32_t size) {
         return VYRE_NONE;
     }
     vyre_size_node node = f->draft->sizes.items[size].node;
-    if (node.op >= VYRE_SIZE_ADD) {
+    if (vyre_size_is_operator(node.op)) {
         node.a = place_size(f, node.a);
         node.b = place_size(f, node.b);
     }
@@ -128,6 +129,12 @@ static void place_sizes(finishing *f) {
         vyre_step *step = &f->steps[i];
         if (step->resource != VYRE_NONE) {
             step->resource = f->resource_map[step->resource];
+        }
+        if (step->kind == VYRE_STEP_SWAP) {
+            uint32_t other = f->resource_map[step->size];
+            step->size = other < step->resource ? step->resource : other;
+            step->resource = other < step->resource ? other : step->resource;
+            continue;
         }
         if (step->kind != VYRE_STEP_PHASE) {
             step->size = place_size(f, step->size);
@@ -204,9 +211,15 @@ static void make_code(finishing *f) {
 
 /* What only the end can tell. */
 static void check_closed(vyre_builder *builder) {
-    if (builder->in_phase || builder->open_repeats.count) {
+    size_t open = builder->open_repeats.count;
+    bool is_branch = open && builder->steps.items[builder->open_repeats.items[open - 1]].row.kind >
+                                 VYRE_STEP_REPEAT_WHILE;
+    if (builder->in_phase || open) {
         vyre_build_report(builder, 507, "close it before you finish the builder",
-                          "a %s is still open", builder->in_phase ? "phase" : "repeat");
+                          "a %s is still open",
+                          builder->in_phase ? "phase"
+                          : is_branch       ? "branch"
+                                            : "repeat");
     } else if (!builder->phases.count && !vyre_diagnostics_errors(builder->diagnostics)) {
         vyre_build_report(builder, 606, "add one: over a domain, or `phase` inside the body",
                           "program `%s` has no phase", builder->strings.data);

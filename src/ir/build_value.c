@@ -249,10 +249,8 @@ uint32_t vyre_build_iteration(vyre_builder *builder, uint32_t repeat) {
         builder_absent(builder, "iteration", "repeat");
         return VYRE_NONE;
     }
-    for (size_t i = 0; i < builder->open_repeats.count; i++) {
-        if (builder->open_repeats.items[i] == repeat) {
-            return emit_plain(builder, VYRE_OP_ITERATION, VYRE_TYPE_U32, repeat);
-        }
+    if (builder_in_repeat(builder, repeat)) {
+        return emit_plain(builder, VYRE_OP_ITERATION, VYRE_TYPE_U32, repeat);
     }
     return builder_none(builder, 309, "use it inside that repeat",
                         "operand 1 of `iteration` is not a repeat around this phase");

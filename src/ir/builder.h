@@ -36,6 +36,7 @@ typedef struct draft_size {
     vyre_size_node node;
     uint32_t depth;
     bool used;
+    bool counts; /* uses the counter of a repeat */
 } draft_size;
 
 typedef struct draft_step {
@@ -131,7 +132,7 @@ struct vyre_builder {
     VYRE_VEC(draft_requirement) requirements;
     VYRE_VEC(draft_step) steps;
     VYRE_VEC(vyre_phase) phases;
-    VYRE_VEC(uint32_t) open_repeats; /* their steps */
+    VYRE_VEC(uint32_t) open_repeats; /* steps: repeats and branches */
     bool in_phase;
 
     VYRE_VEC(vyre_const) consts;
@@ -218,6 +219,10 @@ uint32_t builder_op(vyre_builder *builder, vyre_op op, vyre_type result,
 
 /* Takes a size into use as part of something; reports if it is none or used already. */
 bool builder_use_size(vyre_builder *builder, const char *what, uint32_t size);
+/* The same for what has its size before the run: without counters of repeats. */
+bool builder_use_fixed_size(vyre_builder *builder, const char *what, uint32_t size);
+/* Whether a repeat is open, and not another kind of step. */
+bool builder_in_repeat(const vyre_builder *builder, uint32_t repeat);
 
 /* What is known about two sizes before the program runs; `numbers` are those that differ. */
 typedef enum size_match { SIZES_MAY_BE_EQUAL, SIZES_ARE_EQUAL, SIZES_DIFFER } size_match;

@@ -312,6 +312,40 @@ static void print_results(printer *p, uint32_t owner) {
     vyre_strbuf_puts(&p->text, count > 1 ? ") = " : " = ");
 }
 
+/* The part of a range, by its bits where the language would not take the number as it is. */
+static void print_bound(printer *p, uint32_t operand, bool by_bits) {
+    if (!by_bits || vyre_operand_is_value(operand)) {
+        print_operand(p, operand);
+        return;
+    }
+    const vyre_const *row = vyre_operand_const(p->ir, operand);
+    vyre_strbuf_printf(&p->text, "bits<%s>(0x%llx)", vyre_type_name(vyre_const_type(row)),
+                       (unsigned long long)row->bits);
+}
+
+/* The language counts down by a negative number and refuses a range that shows it never runs. */
+static void print_range(printer *p, uint32_t loop) {
+    vyre_for_range range = vyre_for_range_of(p->ir, loop);
+    vyre_type type = vyre_inst_type(&p->ir->insts[vyre_for_counter(loop)]);
+    bool is_signed = vyre_lookup_class(type) == VYRE_CLASS_SIGNED;
+    const uint32_t parts[3] = {range.first, range.end, range.step};
+    uint64_t numbers[3];
+    const uint64_t *known[3];
+    for (int i = 0; i < 3; i++) {
+        bool is_constant = vyre_operand_is_constant(parts[i]);
+        numbers[i] = is_constant ? vyre_const_extended(vyre_operand_const(p->ir, parts[i])) : 0;
+        known[i] = is_constant ? &numbers[i] : NULL;
+    }
+    bool by_bits = vyre_range_never_runs(type, known[0], known[1], false) ||
+                   (known[2] && (!numbers[2] || (is_signed && numbers[2] >> 63)));
+    print_bound(p, range.first, by_bits);
+    vyre_strbuf_puts(&p->text, "..");
+    print_bound(p, range.end, by_bits);
+    vyre_strbuf_puts(&p->text, " step ");
+    print_bound(p, range.step, by_bits);
+    vyre_strbuf_putc(&p->text, ' ');
+}
+
 static void print_carried(printer *p, uint32_t loop, const char *prefix) {
     vyre_list initial = vyre_loop_initial(p->ir, loop);
     if (!initial.count) {
@@ -338,19 +372,12 @@ static void open_block(printer *p, uint32_t at) {
         vyre_strbuf_putc(&p->text, ' ');
         break;
     case VYRE_OP_LOOP: print_carried(p, at, ""); break;
-    case VYRE_OP_FOR: {
-        vyre_for_range range = vyre_for_range_of(p->ir, at);
+    case VYRE_OP_FOR:
         print_value(p, vyre_for_counter(at));
         vyre_strbuf_puts(&p->text, " in ");
-        print_operand(p, range.first);
-        vyre_strbuf_puts(&p->text, "..");
-        print_operand(p, range.end);
-        vyre_strbuf_puts(&p->text, " step ");
-        print_operand(p, range.step);
-        vyre_strbuf_putc(&p->text, ' ');
+        print_range(p, at);
         print_carried(p, at, "with ");
         break;
-    }
     case VYRE_OP_INLINE:
     case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
         break;
@@ -451,8 +478,13 @@ static void print_code(printer *p, const vyre_phase *phase) {
 
 /* Declarations */
 
+static void print_counter(void *user, vyre_strbuf *text, uint32_t step) {
+    (void)text; /* the printer's own */
+    print_step_name(user, step);
+}
+
 static void print_size(printer *p, uint32_t size) {
-    vyre_size_print(&p->text, p->ir, size);
+    vyre_size_print_named(&p->text, p->ir, size, print_counter, p);
 }
 
 static void print_arrays(printer *p, uint32_t first, uint32_t end) {
@@ -533,15 +565,13 @@ static void print_domain(printer *p, const vyre_phase *phase) {
         vyre_strbuf_putc(&p->text, '[');
         print_size(p, phase->from_index);
         vyre_strbuf_puts(&p->text, "] max ");
-        print_size(p, phase->domain[0]);
-    } else {
-        vyre_strbuf_puts(&p->text, phase->dimensions > 1 ? "(" : "");
-        for (uint32_t i = 0; i < phase->dimensions; i++) {
-            vyre_strbuf_puts(&p->text, i ? ", " : "");
-            print_size(p, phase->domain[i]);
-        }
-        vyre_strbuf_puts(&p->text, phase->dimensions > 1 ? ")" : "");
     }
+    vyre_strbuf_puts(&p->text, phase->dimensions > 1 ? "(" : "");
+    for (uint32_t i = 0; i < phase->dimensions; i++) {
+        vyre_strbuf_puts(&p->text, i ? ", " : "");
+        print_size(p, phase->domain[i]);
+    }
+    vyre_strbuf_puts(&p->text, phase->dimensions > 1 ? ")" : "");
     if (phase->workgroup[0]) {
         vyre_strbuf_puts(&p->text, " workgroup ");
         for (uint32_t i = 0; i < phase->dimensions; i++) {
@@ -574,40 +604,79 @@ static void print_phase(printer *p, const vyre_phase *phase) {
     vyre_strbuf_puts(&p->text, "}\n");
 }
 
+static void print_outer_element(printer *p, const vyre_step *step) {
+    print_resource(p, step->resource);
+    vyre_strbuf_putc(&p->text, '[');
+    print_size(p, step->size);
+    vyre_strbuf_putc(&p->text, ']');
+}
+
+/* The head of a step that contains others. */
+static void print_container(printer *p, uint32_t index) {
+    const vyre_step *step = &p->ir->steps[index];
+    if (step->kind == VYRE_STEP_ELSE) {
+        vyre_strbuf_puts(&p->text, "else");
+        return;
+    }
+    if (step->kind == VYRE_STEP_IF) {
+        vyre_strbuf_puts(&p->text, "if ");
+        print_outer_element(p, step);
+        return;
+    }
+    vyre_strbuf_puts(&p->text, "repeat ");
+    print_step_name(p, index);
+    if (step->kind == VYRE_STEP_REPEAT_WHILE) {
+        vyre_strbuf_puts(&p->text, " while ");
+        print_outer_element(p, step);
+    } else {
+        vyre_strbuf_puts(&p->text, " in ");
+        print_size(p, step->size);
+    }
+}
+
+/* Closes steps that end before step `at`; an `if` goes on with its `else` in the same line. */
+static bool close_steps(printer *p, uint32_t at, const uint32_t *open, uint32_t *depth) {
+    const vyre_ir *ir = p->ir;
+    bool goes_on = false;
+    while (*depth && ir->steps[open[*depth - 1]].end == at) {
+        --*depth;
+        p->indent--;
+        line(p);
+        goes_on = at < ir->step_count && ir->steps[at].kind == VYRE_STEP_ELSE &&
+                  !(*depth && ir->steps[open[*depth - 1]].end == at);
+        vyre_strbuf_puts(&p->text, goes_on ? "} " : "}\n");
+    }
+    return goes_on;
+}
+
 static void print_steps(printer *p) {
     const vyre_ir *ir = p->ir;
-    uint32_t ends[VYRE_LIMIT_REPEATS], depth = 0;
+    uint32_t open[VYRE_LIMIT_REPEATS], depth = 0;
     for (uint32_t i = 0; i <= ir->step_count; i++) {
-        while (depth && ends[depth - 1] == i) {
-            depth--;
-            p->indent--;
-            line(p);
-            vyre_strbuf_puts(&p->text, "}\n");
-        }
+        bool goes_on = close_steps(p, i, open, &depth);
         if (i == ir->step_count) {
             return;
         }
         const vyre_step *step = &ir->steps[i];
-        line(p);
-        vyre_strbuf_puts(&p->text, step->kind == VYRE_STEP_PHASE ? "phase " : "repeat ");
-        print_step_name(p, i);
+        if (!goes_on) {
+            line(p);
+        }
         if (step->kind == VYRE_STEP_PHASE) {
+            vyre_strbuf_puts(&p->text, "phase ");
+            print_step_name(p, i);
             print_phase(p, &ir->phases[step->size]);
-            continue;
-        }
-        if (step->kind == VYRE_STEP_REPEAT_WHILE) {
-            vyre_strbuf_puts(&p->text, " while ");
+        } else if (step->kind == VYRE_STEP_SWAP) {
+            vyre_strbuf_puts(&p->text, "swap(");
             print_resource(p, step->resource);
-            vyre_strbuf_putc(&p->text, '[');
-            print_size(p, step->size);
-            vyre_strbuf_putc(&p->text, ']');
+            vyre_strbuf_puts(&p->text, ", ");
+            print_resource(p, step->size);
+            vyre_strbuf_puts(&p->text, ");\n");
         } else {
-            vyre_strbuf_puts(&p->text, " in ");
-            print_size(p, step->size);
+            print_container(p, i);
+            vyre_strbuf_puts(&p->text, " {\n");
+            p->indent++;
+            open[depth++] = i;
         }
-        vyre_strbuf_puts(&p->text, " {\n");
-        p->indent++;
-        ends[depth++] = step->end;
     }
 }
 

@@ -118,7 +118,7 @@ static bool check_workgroup(sweep *s, const char *name) {
 
 /* Whether the phase stands inside the repeat that is step `repeat`. */
 static bool inside_repeat(const sweep *s, uint32_t repeat) {
-    return repeat < s->step && s->ir->steps[repeat].kind != VYRE_STEP_PHASE &&
+    return repeat < s->step && vyre_step_is_repeat(&s->ir->steps[repeat]) &&
            s->step < s->ir->steps[repeat].end;
 }
 

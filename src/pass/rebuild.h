@@ -54,6 +54,8 @@ uint32_t vyre_rebuild_operand(vyre_rebuild *rebuild, uint32_t operand);
 /* The parts of a copy, for passes that put a program together in another order. */
 
 /* A size of `from` as one of `to`, which may be used once; VYRE_NONE for VYRE_NONE. */
+/* At least, or at most, what a size is in any iteration; without counters of repeats. */
+uint32_t vyre_rebuild_size_bound(vyre_rebuild *rebuild, uint32_t size, bool upper);
 uint32_t vyre_rebuild_size(vyre_rebuild *rebuild, uint32_t size);
 /* What a phase is to be opened with. */
 vyre_phase_desc vyre_rebuild_phase_desc(vyre_rebuild *rebuild, uint32_t step);

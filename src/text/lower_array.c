@@ -130,7 +130,12 @@ bool lower_elements(vyre_lower *lower, uint32_t number, vyre_node node) {
     /* What is computed here is no part of a program. */
     vyre_builder *builder = lower->builder;
     lower->builder = NULL;
-    bool valid = f.type != VYRE_TYPE_VOID && read_lengths(lower, name.b, &f) &&
+    bool is_scalar = vyre_type_is_scalar(name.detail);
+    if (!is_scalar) {
+        lower_report(lower, vyre_node_spot(&name), 306, "use an array for each of the scalars",
+                     "the elements of a constant array are scalars");
+    }
+    bool valid = is_scalar && f.type != VYRE_TYPE_VOID && read_lengths(lower, name.b, &f) &&
                  fill_row(lower, &f, node.b, 0);
     lower->builder = builder;
     if (valid) {
@@ -364,7 +369,7 @@ static bool check_index(vyre_lower *lower, vyre_node element, uint32_t node, uin
     return false;
 }
 
-uint32_t lower_place(vyre_lower *lower, const vyre_name_binding *array, vyre_node element) {
+uint32_t lower_element_index(vyre_lower *lower, const vyre_name_binding *array, vyre_node element) {
     vyre_node head = lower_node(lower, element.b);
     bool several = head.kind == VYRE_NODE_INDICES;
     vyre_array_shape shape = array ? shape_of(lower, array) : (vyre_array_shape){.dimensions = 1};

@@ -92,10 +92,13 @@ static void run_phase(host *h, uint32_t phase) {
         }
         check_part(h, phase);
     }
-    int64_t count = row->from_resource == VYRE_NONE
-                        ? 0
-                        : read_element(h, row->from_resource, h->plan.sizes[row->from_index]);
-    vyre_grid grid = vyre_plan_grid(&h->plan, phase, count);
+    const vyre_call call = vyre_plan_call(&h->plan, NULL, NULL);
+    int64_t counts[3] = {0};
+    for (uint32_t i = 0; i < row->dimensions && row->from_resource != VYRE_NONE; i++) {
+        uint64_t index = vyre_call_size(h->ir, &call, row->from_index, h->iterations);
+        counts[i] = read_element(h, row->from_resource, index + i);
+    }
+    vyre_grid grid = vyre_call_grid(h->ir, &call, phase, h->iterations, counts);
     vyre_input inputs[VYRE_LIMIT_ARGUMENTS];
     for (uint32_t i = 0; i < part->binding_count; i++) {
         uint32_t index = part->bindings[i].index;
@@ -127,13 +130,34 @@ static void run_phase(host *h, uint32_t phase) {
 }
 
 static void run_steps(host *h, uint32_t first, uint32_t end) {
+    bool taken = false;
     for (uint32_t i = first; i < end; i = h->ir->steps[i].end) {
         const vyre_step *step = &h->ir->steps[i];
         if (step->kind == VYRE_STEP_PHASE) {
             run_phase(h, step->size);
             continue;
         }
-        uint64_t size = h->plan.sizes[step->size];
+        if (step->kind == VYRE_STEP_SWAP) {
+            uint8_t *kept = h->arrays[step->resource];
+            h->arrays[step->resource] = h->arrays[step->size];
+            h->arrays[step->size] = kept;
+            continue;
+        }
+        if (step->kind == VYRE_STEP_ELSE) {
+            if (!taken) {
+                run_steps(h, i + 1, step->end);
+            }
+            continue;
+        }
+        const vyre_call call = vyre_plan_call(&h->plan, NULL, NULL);
+        uint64_t size = vyre_call_size(h->ir, &call, step->size, h->iterations);
+        if (step->kind == VYRE_STEP_IF) {
+            taken = read_element(h, step->resource, size) != 0;
+            if (taken) {
+                run_steps(h, i + 1, step->end);
+            }
+            continue;
+        }
         h->iterations[i] = 0;
         for (uint64_t turn = 0;
              step->kind == VYRE_STEP_REPEAT_COUNT ? turn < size

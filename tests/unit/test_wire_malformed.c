@@ -201,7 +201,7 @@ static const malformed_case cases[] = {
      "has fields that its kind does not have"},
 
     /* Sizes */
-    {"saxpy", ITEM(SIZES, 0, 0), 4, 11, ITEM(SIZES, 0, 0), INVALID, "size term 0 is not a number"},
+    {"saxpy", ITEM(SIZES, 0, 0), 4, 12, ITEM(SIZES, 0, 0), INVALID, "size term 0 is not a number"},
     {"saxpy", ITEM(SIZES, 0, 0), 4, VYRE_SIZE_ADD, ITEM(SIZES, 0, 0), INVALID,
      "size term 0 is not a number"},
     {"saxpy", ITEM(SIZES, 0, 4), 4, 3, ITEM(SIZES, 0, 0), INVALID, "size term 0 is not a number"},
@@ -213,7 +213,7 @@ static const malformed_case cases[] = {
     {"steps", ITEM(SIZES, 3, 8), 4, 1, ITEM(SIZES, 3, 0), INVALID, "size term 3 is not a number"},
 
     /* Steps and phases */
-    {"saxpy", ITEM(STEPS, 0, 0), 4, 3, ITEM(STEPS, 0, 0), INVALID, "step 0 contains no phase"},
+    {"saxpy", ITEM(STEPS, 0, 0), 4, 2, ITEM(STEPS, 0, 0), INVALID, "step 0 contains no phase"},
     {"saxpy", ITEM(STEPS, 0, 0), 4, 1, ITEM(STEPS, 0, 0), INVALID, "step 0 contains no phase"},
     {"saxpy", ITEM(STEPS, 0, 4), 4, 2, ITEM(STEPS, 0, 0), INVALID, "step 0 is not the next phase"},
     {"saxpy", ITEM(STEPS, 0, 8), 4, 1, ITEM(STEPS, 0, 0), INVALID, "step 0 is not the next phase"},

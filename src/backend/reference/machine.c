@@ -175,14 +175,19 @@ static uint64_t product(const uint64_t *sides) {
     return total;
 }
 
+static uint64_t size_now(const machine *m, uint32_t size) {
+    return vyre_call_size(m->ir, &m->call, size, m->iterations);
+}
+
 /* Puts the machine into a phase; false if nothing is to be run there. */
 static bool enter_phase(machine *m, uint32_t index, uint32_t *lanes) {
     const vyre_phase *phase = &m->ir->phases[index];
-    int64_t count = phase->from_resource == VYRE_NONE
-                        ? 0
-                        : read_element(m, phase->from_resource, m->plan->sizes[phase->from_index]);
+    int64_t counts[3] = {0};
+    for (uint32_t i = 0; i < phase->dimensions && phase->from_resource != VYRE_NONE; i++) {
+        counts[i] = read_element(m, phase->from_resource, size_now(m, phase->from_index) + i);
+    }
     m->phase = phase;
-    m->grid = vyre_plan_grid(m->plan, index, count);
+    m->grid = vyre_call_grid(m->ir, &m->call, index, m->iterations, counts);
     if (phase->workgroup[0]) {
         *lanes = phase->workgroup[0] * phase->workgroup[1] * phase->workgroup[2];
         m->group_count = product(m->grid.groups);
@@ -231,11 +236,12 @@ static vyre_status run_steps(machine *m, uint32_t first, uint32_t end);
 
 static vyre_status run_repeat(machine *m, uint32_t index) {
     const vyre_step *step = &m->ir->steps[index];
+    uint64_t size = size_now(m, step->size);
     vyre_status status = VYRE_OK;
     for (uint64_t iteration = 0; !status; iteration++) {
         bool more = step->kind == VYRE_STEP_REPEAT_COUNT
-                        ? iteration < m->plan->sizes[step->size]
-                        : read_element(m, step->resource, m->plan->sizes[step->size]) != 0;
+                        ? iteration < size
+                        : read_element(m, step->resource, size) != 0;
         if (!more) {
             break;
         }
@@ -248,13 +254,33 @@ static vyre_status run_repeat(machine *m, uint32_t index) {
     return status;
 }
 
-static vyre_status run_steps(machine *m, uint32_t first, uint32_t end) {
-    vyre_status status = VYRE_OK;
-    for (uint32_t i = first; i < end && !status; i = m->ir->steps[i].end) {
-        status = m->ir->steps[i].kind == VYRE_STEP_PHASE ? run_phase(m, m->ir->steps[i].size)
-                                                         : run_repeat(m, i);
+static void swap_arrays(machine *m, const vyre_step *step) {
+    array kept = m->arrays[step->resource];
+    m->arrays[step->resource] = m->arrays[step->size];
+    m->arrays[step->size] = kept;
+    if (m->watch) {
+        sanitizer_swap(m->watch, step->resource, step->size);
     }
-    return status;
+}
+
+static vyre_status run_steps(machine *m, uint32_t first, uint32_t end) {
+    const vyre_step *steps = m->ir->steps;
+    bool was_taken = false; /* the `if` in front of an `else` */
+    for (uint32_t i = first; i < end; i = steps[i].end) {
+        switch (steps[i].kind) {
+        case VYRE_STEP_PHASE: VYRE_TRY(run_phase(m, steps[i].size)); break;
+        case VYRE_STEP_SWAP: swap_arrays(m, &steps[i]); break;
+        case VYRE_STEP_IF:
+            was_taken = read_element(m, steps[i].resource, size_now(m, steps[i].size)) != 0;
+            VYRE_TRY(was_taken ? run_steps(m, i + 1, steps[i].end) : VYRE_OK);
+            break;
+        case VYRE_STEP_ELSE:
+            VYRE_TRY(was_taken ? VYRE_OK : run_steps(m, i + 1, steps[i].end));
+            break;
+        default: VYRE_TRY(run_repeat(m, i)); break;
+        }
+    }
+    return VYRE_OK;
 }
 
 /* Hands the written buffers over to the caller. */
@@ -282,6 +308,7 @@ static vyre_status run_plain(const vyre_program *program, const vyre_input *inpu
     vyre_plan plan;
     VYRE_TRY(vyre_plan_init(&plan, program, inputs, input_count, config));
     machine m = {.plan = &plan, .ir = plan.ir, .options = options, .random = options->seed};
+    m.call = vyre_plan_call(&plan, inputs, NULL);
     m.deadline_ns = config->timeout_ns ? now_ns() + config->timeout_ns : 0;
     m.arrays = vyre_alloc_zeroed(m.ir->resource_count, sizeof *m.arrays);
     m.iterations = vyre_alloc_zeroed(m.ir->step_count, sizeof *m.iterations);

@@ -105,8 +105,19 @@ static bool make_cells(machine *m) {
         if (!watch->cells[i]) {
             return machine_no_memory(m);
         }
+        /* What the caller brings counts as written, wherever a swap takes it. */
+        bool is_buffer = m->ir->resources[i].kind == VYRE_RESOURCE_BUFFER;
+        for (uint64_t k = 0; k < length && is_buffer; k++) {
+            watch->cells[i][k].written = true;
+        }
     }
     return true;
+}
+
+void sanitizer_swap(sanitizer *watch, uint32_t first, uint32_t second) {
+    cell *kept = watch->cells[first];
+    watch->cells[first] = watch->cells[second];
+    watch->cells[second] = kept;
 }
 
 bool sanitizer_init(machine *m, vyre_findings *findings) {

@@ -35,11 +35,12 @@ typedef struct cuda_layout {
     uint32_t gate;     /* u64: pointer to a u32, or 0; phases of a `repeat while` do nothing where
                         * it is 0. It does not change while they run */
     uint32_t domain;   /* u64[3], 1 where there is no dimension; from memory: the maximum */
-    uint32_t groups;   /* u64[3]: domain / tile, rounded up */
+    uint32_t groups;   /* u64[3]: domain / tile, rounded up; from memory: the first is how many of
+                        * the elements there are */
     uint32_t shape;    /* u32[2]: what cuda_shape_of says */
-    uint32_t from;     /* u64: pointer to the element that a domain from memory is read from, or
-                        * to a copy of it made before the launch where the phase writes the
-                        * array; 0 where it is out of bounds */
+    uint32_t from;     /* u64: pointer to the elements that a domain from memory is read from, or
+                        * to a copy of them made before the launch where the phase writes the
+                        * array; 0 where the first is out of bounds */
     uint32_t stop;     /* u64: pointer to a u32 on the device; not 0 means to end soon. Behind
                         * it, at CUDA_STOP_HOST_AT, stands where the host says so. 0 where nobody
                         * will ask for that */
