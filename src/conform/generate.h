@@ -105,6 +105,7 @@ static inline level generate_lower(level left, level right) {
 void generate_steps(generator *g);
 void generate_twins(generator *g);
 uint32_t generate_side(generator *g, uint32_t side);
+uint32_t generate_shared(generator *g, vyre_type type, uint32_t length);
 /* A phase, and a repeat that counts down in memory. */
 void generate_phase(generator *g);
 void generate_countdown(generator *g);

@@ -1,6 +1,7 @@
 #include "pass/pass.h"
 
 #include "base/status.h"
+#include "pass/shared.h"
 
 const vyre_pass vyre_passes[VYRE_PASS_COUNT] = {
 #define ROW(id, name, function, about) {name, function, about},
@@ -16,6 +17,10 @@ static const vyre_pass_id pipeline[] = {VYRE_PASS_FOLD,    VYRE_PASS_UNROLL, VYR
                                         VYRE_PASS_FOLD,    VYRE_PASS_DCE};
 
 vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program) {
+    *out_program = NULL;
+    if (vyre_shared_is_sized(vyre_program_ir(program))) {
+        return vyre_shared_refuse(program);
+    }
     vyre_status status = VYRE_OK;
     vyre_program *current = NULL;
     for (size_t i = 0; i < sizeof pipeline / sizeof *pipeline && !status; i++) {
