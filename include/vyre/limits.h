@@ -12,6 +12,7 @@
     X(EXPRESSION_NESTING, 256, "parentheses and operators nested in one expression")               \
     X(CARRIED, 4096, "values carried by one loop, branch or call")                                 \
     X(ARGUMENTS, 256, "arguments of a program or function")                                        \
+    X(STRUCT_SCALARS, 256, "scalars of a struct, with those of the structs in it")                 \
     X(RESOURCES, 4096, "buffers, scratch, shared and private arrays of a program")                 \
     X(SHARED_ARRAYS, 64, "shared arrays of a phase")                                               \
     X(SHARED_BYTES, 262144, "bytes of shared memory of a workgroup")                               \
@@ -27,6 +28,7 @@
     X(SCOPES, 1048576, "inlined calls that places remember")                                       \
     X(TEXT_BYTES, 268435456, "bytes of a source text")                                             \
     X(WIRE_BYTES, 1073741824, "bytes of a program's binary form")                                  \
+    X(COMPILED, 131072, "instructions of a program that cpu and cuda compile, functions expanded") \
     X(DIAGNOSTICS, 100, "errors reported for a text before it gives up")
 
 /* Bytes of stack that a thread must have left to call the library, whatever the program. */

@@ -1,14 +1,28 @@
 #include "ir/builder.h"
 #include "text/lower.h"
 
+/* Reports an argument of a program that is no scalar or buffer of scalars. */
+static void refuse_composite(vyre_lower *lower, vyre_node name, bool is_buffer) {
+    vyre_type_text room;
+    lower_report(lower, vyre_node_spot(&name), 301,
+                 is_buffer ? "use one buffer for each scalar"
+                           : "use one argument for each scalar, or a buffer",
+                 "%s of a program cannot be %s", is_buffer ? "a buffer's element" : "an argument",
+                 lower_type_name(lower, name.detail, &room));
+}
+
 static void lower_argument(vyre_lower *lower, vyre_node node) {
     vyre_node name = lower_node(lower, node.a);
-    vyre_type type = (vyre_type)name.detail;
+    vyre_type type = vyre_scalar_of(name.detail);
     bool is_buffer = node.detail != VYRE_ARGUMENT_SCALAR;
+    if (!vyre_type_is_scalar(name.detail)) {
+        refuse_composite(lower, name, is_buffer);
+        type = VYRE_TYPE_VOID;
+    }
     uint32_t size = node.b == VYRE_NONE ? VYRE_NONE : lower_size(lower, node.b);
     bool size_failed = node.b != VYRE_NONE && size == VYRE_NONE;
     vyre_name_binding binding = {.kind = VYRE_BINDING_POISON,
-                                 .type = (uint8_t)type,
+                                 .type = (uint16_t)type,
                                  .size = VYRE_NONE,
                                  .writable = node.detail != VYRE_ARGUMENT_IN,
                                  .used = true};
@@ -43,16 +57,19 @@ static void lower_scratch(vyre_lower *lower, vyre_node node) {
         vyre_name_text text, full;
         lower_name(lower, name.a, &text);
         lower_at(lower, vyre_node_spot(&name));
-        binding.handle = vyre_build_scratch(
-            lower->builder, lower_step_name(lower, text.text, &full), (vyre_type)name.detail, size);
-        if (binding.handle != VYRE_NONE) {
+        vyre_array_declaration array = {.kind = VYRE_RESOURCE_SCRATCH,
+                                        .type = name.detail,
+                                        .name = lower_step_name(lower, text.text, &full),
+                                        .size = size};
+        bool declared = lower_declare_array(lower, &array, &binding.handle);
+        if (declared) {
             binding.kind = VYRE_BINDING_ARRAY;
             binding.used = false;
             binding.size = size;
         }
         /* It is zeros when the spliced program starts, each time. */
         bool again = lower->splice && lower->builder->open_repeats.count;
-        if (binding.handle != VYRE_NONE && again &&
+        if (declared && again &&
             !vyre_vec_push(&lower->fills, (vyre_fill){binding.handle, size, name.detail})) {
             lower_no_memory(lower);
         }
@@ -68,6 +85,11 @@ static bool lower_outer_element(vyre_lower *lower, uint32_t number, uint32_t *re
         return false;
     }
     const vyre_name_binding *array = lower_array(lower, node, node.a);
+    if (array && !vyre_type_is_scalar(array->type)) {
+        vyre_operand element = {.kind = VYRE_OPERAND_COMPOSITE, .type = array->type};
+        lower_refuse_composite(lower, &element, vyre_node_spot(&node));
+        array = NULL;
+    }
     *resource = array ? array->handle : VYRE_NONE;
     *index = lower_size(lower, node.b);
     return array && *index != VYRE_NONE;
@@ -210,17 +232,31 @@ static void lower_branch(vyre_lower *lower, vyre_node node) {
 }
 
 static void lower_swap(vyre_lower *lower, vyre_node node) {
-    uint32_t resources[2];
+    uint32_t handles[2];
+    vyre_value_type types[2] = {VYRE_TYPE_VOID, VYRE_TYPE_VOID};
     for (int i = 0; i < 2; i++) {
         vyre_node name = lower_node(lower, i ? node.b : node.a);
         const vyre_name_binding *array =
             name.kind == VYRE_NODE_NAME ? lower_array(lower, name, name.a) : NULL;
-        resources[i] =
-            array && lower_check_writable(lower, name, array) ? array->handle : VYRE_NONE;
+        if (!array || !lower_check_writable(lower, name, array)) {
+            return;
+        }
+        handles[i] = array->handle;
+        types[i] = array->type;
     }
-    if (resources[0] != VYRE_NONE && resources[1] != VYRE_NONE) {
+    vyre_type_text rooms[2];
+    if (types[0] != types[1]) {
+        lower_report(lower, vyre_node_spot(&node), 608, "swap arrays of the same type",
+                     "`swap` cannot exchange elements of %s and %s",
+                     lower_type_name(lower, types[0], &rooms[0]),
+                     lower_type_name(lower, types[1], &rooms[1]));
+        return;
+    }
+    uint32_t width = handles[0] == handles[1] ? 1 : lower_width(lower, types[0]);
+    for (uint32_t i = 0; i < width; i++) {
         lower_at(lower, vyre_node_spot(&node));
-        vyre_build_swap(lower->builder, resources[0], resources[1]);
+        vyre_build_swap(lower->builder, lower_leaf_handle(lower, types[0], handles[0], i),
+                        lower_leaf_handle(lower, types[1], handles[1], i));
     }
 }
 

@@ -8,7 +8,7 @@
 enum { STATE_NEW, STATE_ACTIVE, STATE_DONE };
 
 /* Computes an expression of constants: no builder, no local names. */
-vyre_operand lower_evaluate(vyre_lower *lower, uint32_t node, vyre_type expected) {
+vyre_operand lower_evaluate(vyre_lower *lower, uint32_t node, vyre_value_type expected) {
     vyre_builder *builder = lower->builder;
     lower->builder = NULL;
     vyre_operand value = lower_expression(lower, node, expected);
@@ -18,17 +18,22 @@ vyre_operand lower_evaluate(vyre_lower *lower, uint32_t node, vyre_type expected
 }
 
 /* Gives a constant the type it was declared with. */
-static void settle_constant(vyre_lower *lower, vyre_operand *value, vyre_type type,
+static void settle_constant(vyre_lower *lower, vyre_operand *value, vyre_value_type type,
                             vyre_spot spot) {
     if (type == VYRE_TYPE_VOID || value->kind == VYRE_OPERAND_POISON) {
         return;
     }
     vyre_builder *builder = lower->builder;
     lower->builder = NULL;
-    if (lower_settle(lower, value, type, spot) && value->type != type) {
+    if (value->kind == VYRE_OPERAND_PLAIN) {
+        lower_settle(lower, value, type, spot);
+    }
+    if (value->kind != VYRE_OPERAND_POISON && value->type != type) {
+        vyre_type_text rooms[2];
         lower_report(lower, spot, 301, "convert the value, or change the type",
                      "the value of the constant is %s, declared %s",
-                     vyre_type_name((vyre_type)value->type), vyre_type_name(type));
+                     lower_type_name(lower, value->type, &rooms[0]),
+                     lower_type_name(lower, type, &rooms[1]));
         *value = lower_poison();
     }
     lower->builder = builder;
@@ -63,7 +68,7 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
     if (node.kind == VYRE_NODE_CONSTANT) {
         vyre_node name = vyre_parser_node(parser, node.a);
         vyre_node expression = vyre_parser_node(parser, node.b);
-        vyre_type type = (vyre_type)name.detail;
+        vyre_value_type type = name.detail;
         value = lower_evaluate(lower, node.b, type);
         settle_constant(lower, &value, type, vyre_node_spot(&expression));
         vyre_parser_end(parser);
@@ -85,7 +90,7 @@ static bool whole_number(const vyre_operand *value, uint64_t *out) {
         *out = value->value;
         return !value->real && !value->negative;
     }
-    vyre_type type = (vyre_type)value->type;
+    vyre_type type = vyre_scalar_of(value->type);
     *out = value->value;
     uint32_t width = vyre_type_bytes(type) * 8;
     bool negative = vyre_type_class_of(type) == VYRE_CLASS_SIGNED && value->value >> (width - 1);
@@ -133,8 +138,10 @@ static uint32_t lower_size_constant(vyre_lower *lower, vyre_node node, vyre_oper
 }
 
 uint32_t lower_length_of(vyre_lower *lower, const vyre_name_binding *array) {
-    return array->size == VYRE_NONE ? vyre_build_size_len(lower->builder, array->handle)
-                                    : vyre_build_size_copy(lower->builder, array->size);
+    return array->size == VYRE_NONE
+               ? vyre_build_size_len(lower->builder,
+                                     lower_leaf_handle(lower, array->type, array->handle, 0))
+               : vyre_build_size_copy(lower->builder, array->size);
 }
 
 static uint32_t lower_length(vyre_lower *lower, vyre_node node, uint32_t symbol) {
@@ -191,6 +198,13 @@ static uint32_t lower_size_name(vyre_lower *lower, vyre_node node) {
     }
     if (binding && binding->kind == VYRE_BINDING_ARRAY) {
         return lower_length(lower, node, node.a);
+    }
+    if (binding && binding->kind == VYRE_BINDING_REPEAT) {
+        lower_report(lower, vyre_node_spot(&node), 604,
+                     "use the largest size, and compare with the count inside the phase, as in `if "
+                     "gid < i { ... }`",
+                     "the count of a repeat cannot be part of a size");
+        return VYRE_NONE;
     }
     return binding && binding->kind == VYRE_BINDING_POISON
                ? VYRE_NONE
@@ -329,6 +343,24 @@ uint32_t lower_size_value(vyre_lower *lower, uint32_t size, vyre_type type) {
     return vyre_build_convert(builder, type, size_value(lower, size));
 }
 
+static bool are_constant(vyre_lower *lower, uint32_t list) {
+    uint32_t count = vyre_parser_count(&lower->parser, list);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!lower_is_constant(lower, vyre_parser_item(&lower->parser, list, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether a call makes a vector or struct. */
+static bool makes_value(const vyre_lower *lower, uint32_t symbol) {
+    vyre_context_word word = lower_function_word(lower->unit, symbol);
+    uint32_t item = lower->unit->names.symbols.items[symbol].item;
+    return (word >= VYRE_WORD_VEC2 && word <= VYRE_WORD_VEC4) ||
+           (item != VYRE_NONE && lower->unit->items.items[item].kind == VYRE_ITEM_STRUCT);
+}
+
 bool lower_is_constant(vyre_lower *lower, uint32_t number) {
     vyre_node node = lower_node(lower, number);
     while (node.kind == VYRE_NODE_BINARY) { /* as many to the left as the text has */
@@ -342,19 +374,17 @@ bool lower_is_constant(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_UNARY:
     case VYRE_NODE_CONVERT:
     case VYRE_NODE_BITCAST:
+    case VYRE_NODE_FIELD:
     case VYRE_NODE_BITS: return lower_is_constant(lower, node.a);
+    case VYRE_NODE_CONSTRUCT: return are_constant(lower, node.b);
     case VYRE_NODE_CALL: {
         const vyre_word *word = lower_word(lower, node.a);
         bool is_choice = word->class_of == VYRE_WORD_OP &&
                          (word->code == VYRE_OP_MIN || word->code == VYRE_OP_MAX);
-        uint32_t count = vyre_parser_count(&lower->parser, node.b);
-        for (uint32_t i = 0; i < count && is_choice; i++) {
-            is_choice = lower_is_constant(lower, vyre_parser_item(&lower->parser, node.b, i));
-        }
-        return is_choice;
+        return (is_choice || makes_value(lower, node.a)) && are_constant(lower, node.b);
     }
     case VYRE_NODE_ELEMENT:
-    case VYRE_NODE_COMPONENT:
+    case VYRE_NODE_CHOICE:
     case VYRE_NODE_LIBRARY_CALL: return false;
     default: return true;
     }

@@ -59,7 +59,8 @@ static vyre_given array_argument(vyre_lower *lower, uint32_t node, vyre_lower_pa
     vyre_node head = lower_node(lower, node);
     const vyre_name_binding *named =
         head.kind == VYRE_NODE_NAME ? vyre_names_find(&lower->unit->names, head.a) : NULL;
-    bool zero = named && named->kind == VYRE_BINDING_ARRAY && is_untouched(lower, named->handle);
+    bool zero = named && named->kind == VYRE_BINDING_ARRAY &&
+                is_untouched(lower, lower_leaf_handle(lower, named->type, named->handle, 0));
     const vyre_name_binding *array = lower_array_argument(lower, node, parameter, position, callee);
     vyre_spot spot = vyre_node_spot(&head);
     return array ? (vyre_given){.binding = *array, .spot = spot, .zero = zero} : poisoned(spot);
@@ -81,8 +82,10 @@ static vyre_given named_scalar(vyre_lower *lower, vyre_node node, const vyre_nam
                                vyre_lower_parameter parameter, uint32_t position,
                                vyre_callee callee) {
     if (binding->type != parameter.type) {
-        return wrong_scalar(lower, node, callee, position, vyre_type_name((vyre_type)binding->type),
-                            (vyre_type)parameter.type);
+        vyre_type_text room;
+        return wrong_scalar(lower, node, callee, position,
+                            lower_type_name(lower, binding->type, &room),
+                            vyre_scalar_of(parameter.type));
     }
     return (vyre_given){.binding = *binding, .spot = vyre_node_spot(&node)};
 }
@@ -91,7 +94,7 @@ static vyre_given constant_scalar(vyre_lower *lower, uint32_t number,
                                   vyre_lower_parameter parameter, uint32_t position,
                                   vyre_callee callee) {
     vyre_node node = lower_node(lower, number);
-    vyre_type wanted = (vyre_type)parameter.type;
+    vyre_type wanted = vyre_scalar_of(parameter.type);
     vyre_spot spot = vyre_node_spot(&node);
     vyre_builder *builder = lower->builder;
     vyre_operand value = lower_evaluate(lower, number, wanted);
@@ -105,19 +108,36 @@ static vyre_given constant_scalar(vyre_lower *lower, uint32_t number,
         return poisoned(spot);
     }
     if (value.type != wanted) {
-        return wrong_scalar(lower, node, callee, position, vyre_type_name((vyre_type)value.type),
-                            wanted);
+        vyre_type_text room;
+        return wrong_scalar(lower, node, callee, position,
+                            lower_type_name(lower, value.type, &room), wanted);
     }
     return (vyre_given){
         .binding = {.kind = VYRE_BINDING_NUMBER, .type = value.type, .bits = value.value},
         .spot = spot};
 }
 
+/* A value that exists only once the program runs; between phases nothing computes. */
+static vyre_given computed_scalar(vyre_lower *lower, vyre_node node, vyre_callee callee,
+                                  uint32_t position) {
+    vyre_name_text name;
+    bool is_element = node.kind == VYRE_NODE_ELEMENT;
+    lower_report(lower, vyre_node_spot(&node), 301,
+                 is_element ? "pass a scalar argument of the program or a constant; only a phase "
+                              "reads elements"
+                            : "pass a scalar argument of the program or a constant; only a phase "
+                              "computes values",
+                 "argument %u of `%s` is %s, expected a scalar argument or a constant", position,
+                 lower_callee_name(callee, &name),
+                 is_element ? "an element of an array" : "a computed value");
+    return poisoned(vyre_node_spot(&node));
+}
+
 static vyre_given scalar_argument(vyre_lower *lower, uint32_t number,
                                   vyre_lower_parameter parameter, uint32_t position,
                                   vyre_callee callee) {
     vyre_node node = lower_node(lower, number);
-    vyre_type wanted = (vyre_type)parameter.type;
+    vyre_type wanted = vyre_scalar_of(parameter.type);
     const vyre_name_binding *binding =
         node.kind == VYRE_NODE_NAME ? vyre_names_find(&lower->unit->names, node.a) : NULL;
     if (binding && binding->kind != VYRE_BINDING_ARRAY) {
@@ -126,11 +146,14 @@ static vyre_given scalar_argument(vyre_lower *lower, uint32_t number,
     if (binding) {
         return wrong_scalar(lower, node, callee, position, "an array", wanted);
     }
+    if (node.kind == VYRE_NODE_ERROR) {
+        return poisoned(vyre_node_spot(&node));
+    }
     if (lower_is_constant(lower, number)) {
         return constant_scalar(lower, number, parameter, position, callee);
     }
-    if (!(vyre_type_class_of(wanted) & VYRE_CLASS_INTEGER)) {
-        return wrong_scalar(lower, node, callee, position, "a size", wanted);
+    if (node.kind == VYRE_NODE_ELEMENT || !(vyre_type_class_of(wanted) & VYRE_CLASS_INTEGER)) {
+        return computed_scalar(lower, node, callee, position);
     }
     uint32_t size = lower_size(lower, number);
     vyre_spot spot = vyre_node_spot(&node);
@@ -291,7 +314,8 @@ void lower_start_steps(vyre_lower *lower) {
     }
     uint32_t domain = VYRE_NONE;
     for (size_t i = splice->fills; i < lower->fills.count; i++) {
-        vyre_name_binding array = {.handle = lower->fills.items[i].resource,
+        vyre_name_binding array = {.type = lower->fills.items[i].type,
+                                   .handle = lower->fills.items[i].resource,
                                    .size = lower->fills.items[i].size};
         uint32_t length = lower_length_of(lower, &array);
         domain = domain == VYRE_NONE ? length
@@ -302,9 +326,13 @@ void lower_start_steps(vyre_lower *lower) {
                                                  .domain = {domain}});
     for (size_t i = splice->fills; i < lower->fills.count; i++) {
         vyre_fill fill = lower->fills.items[i];
-        uint32_t zero = vyre_build_const(builder, (vyre_type)fill.type, 0);
-        vyre_build_store(builder, fill.resource, vyre_build_position(builder, VYRE_OP_GID, 0),
-                         zero);
+        uint32_t width = lower_width(lower, fill.type);
+        for (uint32_t leaf = 0; leaf < width; leaf++) {
+            vyre_type type = vyre_leaf_type(&lower->types, fill.type, leaf);
+            vyre_build_store(builder, lower_leaf_handle(lower, fill.type, fill.resource, leaf),
+                             vyre_build_position(builder, VYRE_OP_GID, 0),
+                             vyre_build_const(builder, type, 0));
+        }
     }
     vyre_build_phase_end(builder);
     lower->fills.count = splice->fills;

@@ -21,6 +21,7 @@ typedef struct vyre_symbol {
     uint8_t length;
     uint8_t token; /* vyre_token_kind: a name, unless it is a keyword or type */
     uint16_t word; /* number of the word of the language, 0 for none */
+    uint16_t type; /* the struct of that name, 0 for none */
 } vyre_symbol;
 
 typedef enum vyre_name_kind {
@@ -42,9 +43,10 @@ typedef struct vyre_name_binding {
     uint32_t size; /* of a scratch array, to be copied; other arrays and repeats VYRE_NONE */
     uint64_t bits;
     uint32_t line, column;
-    uint8_t kind, type;
+    uint8_t kind;
     bool writable; /* arrays */
     bool used;     /* or nobody needs to know */
+    uint16_t type; /* vyre_value_type; a handle of several scalars is the first of its leaves */
 } vyre_name_binding;
 
 /* A name that was looked up lately: up to 15 bytes as two numbers, so that finding it again takes

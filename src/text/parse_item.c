@@ -2,17 +2,19 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "text/foreign.h"
 #include "text/parse.h"
 
 static vyre_open_block *top(vyre_parser *parser) {
     return &parser->blocks.items[parser->blocks.count - 1];
 }
 
-/* NAME ":" ( type | [ "inout" | "out" ] "buffer" "<" type ">" [ "[" size "]" ] ) */
+/* NAME ":" ( [ "inout" ] type | [ "inout" | "out" ] "buffer" "<" type ">" [ "[" size "]" ] ) */
 static uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_program) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     uint32_t name = parse_name(parser, what);
-    parse_expect(parser, VYRE_TOKEN_COLON, "write name and type, as in `x: f32`");
+    parse_expect(parser, VYRE_TOKEN_COLON,
+                 "write name and type, as in `x: f32` or `x: buffer<f32>`");
     if (parser->lost) {
         return parse_node(parser, VYRE_NODE_ARGUMENT, spot, 0, name, VYRE_NONE);
     }
@@ -34,18 +36,19 @@ static uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_pr
         kind = kind == VYRE_ARGUMENT_SCALAR ? VYRE_ARGUMENT_IN : kind;
         parse_advance(parser);
         parse_expect(parser, VYRE_TOKEN_LESS, "write the type of its elements, as in buffer<f32>");
-        vyre_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
-        parser->syntax.nodes.items[name].detail = (uint8_t)type;
-        parse_expect(parser, VYRE_TOKEN_GREATER, NULL);
+        vyre_value_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
+        parser->syntax.nodes.items[name].detail = (uint16_t)type;
+        parse_close_angle(parser);
         if (!parser->lost && of_program && parse_take(parser, VYRE_TOKEN_LEFT_BRACKET)) {
             size = vyre_parse_expression(parser);
             parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
         }
-    } else if (kind != VYRE_ARGUMENT_SCALAR) {
+    } else if (kind == VYRE_ARGUMENT_OUT || (kind == VYRE_ARGUMENT_INOUT && of_program)) {
         parse_unexpected(parser, "`buffer`", "write `buffer<type>`; only buffers can be written");
     } else {
-        vyre_type type = parse_type(parser);
-        parser->syntax.nodes.items[name].detail = (uint8_t)type;
+        kind = kind == VYRE_ARGUMENT_INOUT ? VYRE_ARGUMENT_VARIABLE : kind;
+        vyre_value_type type = parse_type(parser);
+        parser->syntax.nodes.items[name].detail = (uint16_t)type;
         if (!parser->lost && parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
             parse_unexpected(parser, "`,` or `)`", "write an array as buffer<type>");
         }
@@ -56,7 +59,8 @@ static uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_pr
 
 static uint32_t parse_argument_list(vyre_parser *parser, const char *what, bool of_program) {
     size_t pending = parser->pending.count;
-    parse_expect(parser, VYRE_TOKEN_LEFT_PAREN, "list the arguments in parentheses");
+    parse_expect(parser, VYRE_TOKEN_LEFT_PAREN,
+                 "list the arguments in parentheses; types are written out, there are no generics");
     while (!parser->lost && !parse_at(parser, VYRE_TOKEN_RIGHT_PAREN)) {
         if (parser->pending.count - pending == VYRE_LIMIT_ARGUMENTS) {
             parse_error(parser, vyre_token_spot(&parser->state.token), 701,
@@ -74,9 +78,8 @@ static uint32_t parse_argument_list(vyre_parser *parser, const char *what, bool 
     return parse_list(parser, pending);
 }
 
-/* One to three sizes in parentheses, or one without. A parenthesis may also just be the start of an
- * expression. */
-/* One size, or several in parentheses. Gives a list, and the size if it is one. */
+/* One size, or several in parentheses, which may also just be the start of an expression. Gives a
+ * list, and the size if it stands alone. */
 static uint32_t parse_sides(vyre_parser *parser, uint32_t *out_only) {
     size_t pending = parser->pending.count;
     *out_only = VYRE_NONE;
@@ -216,7 +219,7 @@ static uint32_t parse_results(vyre_parser *parser) {
         bool several = parse_take(parser, VYRE_TOKEN_LEFT_PAREN);
         do {
             vyre_spot spot = vyre_token_spot(&parser->state.token);
-            vyre_type type = parse_type(parser);
+            vyre_value_type type = parse_type(parser);
             parse_push(parser, parse_node(parser, VYRE_NODE_TYPE, spot, type, 0, 0));
             parser->quiet = parser->lost;
         } while (several && !parser->lost && parse_take(parser, VYRE_TOKEN_COMMA));
@@ -247,11 +250,43 @@ static uint32_t parse_function(vyre_parser *parser, vyre_spot spot) {
     return node;
 }
 
+/* `const float PI = 3.14;` of other languages: reports the type and goes on to the name. */
+static void explain_constant(vyre_parser *parser) {
+    vyre_token token = parser->state.token;
+    const char *type = token.kind == VYRE_TOKEN_TYPE
+                           ? vyre_type_name(vyre_token_type(&parser->state.lexer, &token))
+                           : vyre_foreign_type(parse_text(parser, token));
+    if (!type || parse_peek(parser).kind != VYRE_TOKEN_NAME) {
+        return;
+    }
+    char fix[64];
+    snprintf(fix, sizeof fix, "write `const NAME: %s = value;`", type);
+    parse_unexpected(parser, "the name of a constant", fix);
+    while (parse_peek(parser).kind == VYRE_TOKEN_NAME) {
+        parse_advance(parser);
+    }
+}
+
+static void explain_table(vyre_parser *parser) {
+    parse_error(parser, vyre_token_spot(&parser->state.token), 102,
+                "pass the numbers as a `buffer` argument, or fill `var k: u32[4];` in the program",
+                "a constant is one number, not an array");
+    parser->lost = true;
+}
+
 static uint32_t parse_constant(vyre_parser *parser, vyre_spot spot) {
+    explain_constant(parser);
     uint32_t name = parse_name(parser, "a constant");
     if (!parser->lost && parse_take(parser, VYRE_TOKEN_COLON)) {
-        vyre_type type = parse_type(parser);
-        parser->syntax.nodes.items[name].detail = (uint8_t)type;
+        bool is_array = parse_at(parser, VYRE_TOKEN_LEFT_BRACKET);
+        vyre_value_type type = is_array ? VYRE_TYPE_VOID : parse_type(parser);
+        parser->syntax.nodes.items[name].detail = (uint16_t)type;
+        is_array |= parse_at(parser, VYRE_TOKEN_LEFT_BRACKET);
+        if (is_array && !parser->lost) {
+            explain_table(parser);
+        }
+    } else if (!parser->lost && parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        explain_table(parser);
     }
     parse_expect(parser, VYRE_TOKEN_ASSIGN, "a constant needs a value: `const NAME = value;`");
     uint32_t value = parser->lost ? 0 : vyre_parse_expression(parser);
@@ -263,26 +298,73 @@ static uint32_t parse_constant(vyre_parser *parser, vyre_spot spot) {
     return node;
 }
 
-/* Not a word that starts an item: one of them misspelt, or what other languages write? */
-static void explain_item(vyre_parser *parser, vyre_token token) {
-    static const char *const meanings[][2] = {
-        {"program", "program"}, {"kernel", "program"}, {"fn", "fn"},
-        {"function", "fn"},     {"func", "fn"},        {"def", "fn"},
-        {"void", "fn"},         {"const", "const"},    {"constant", "const"},
-    };
-    enum { MEANINGS = sizeof meanings / sizeof *meanings };
-    vyre_near near;
-    vyre_near_init(&near, (vyre_str){parser->source->text + token.offset, token.length});
-    for (size_t i = 0; i < MEANINGS && token.kind == VYRE_TOKEN_NAME; i++) {
-        vyre_near_add(&near, vyre_str_of(meanings[i][0]));
+/* NAME ":" type of a struct, without a default or a length. */
+static uint32_t parse_struct_field(vyre_parser *parser) {
+    uint32_t name = parse_name(parser, "a field");
+    parse_expect(parser, VYRE_TOKEN_COLON, "write name and type, as in `mass: f32`");
+    if (!parser->lost) {
+        vyre_value_type type = parse_type(parser);
+        parser->syntax.nodes.items[name].detail = name ? (uint16_t)type : 0;
     }
-    char fix[64] = "put statements inside a program or function";
-    for (size_t i = 0; i < MEANINGS && near.count; i++) {
-        if (meanings[i][0] == near.names[0].data) {
-            snprintf(fix, sizeof fix, "write `%s`", meanings[i][1]);
+    if (!parser->lost && parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        parse_error(parser, vyre_token_spot(&parser->state.token), 102,
+                    "a field is no array: use a vector or more fields",
+                    "expected `,` or `}`, found `[`");
+        parser->lost = true;
+    } else if (!parser->lost && parse_at(parser, VYRE_TOKEN_SEMICOLON)) {
+        parse_unexpected(parser, "`,` or `}`", "separate the fields by commas");
+    }
+    parser->quiet = parser->lost; /* other fields may have mistakes of their own */
+    return name;
+}
+
+/* "struct" NAME "{" field { "," field } [ "," ] "}" */
+static uint32_t parse_struct(vyre_parser *parser, vyre_spot spot) {
+    uint32_t name = parse_name(parser, "a struct");
+    parse_expect(parser, VYRE_TOKEN_LEFT_BRACE, "list the fields in braces");
+    size_t pending = parser->pending.count;
+    while (!parser->lost && !parse_at(parser, VYRE_TOKEN_RIGHT_BRACE)) {
+        if (parser->pending.count - pending == VYRE_LIMIT_STRUCT_SCALARS) {
+            parse_error(parser, vyre_token_spot(&parser->state.token), 701, "use several structs",
+                        "a struct has more than %d fields", VYRE_LIMIT_STRUCT_SCALARS);
+            parser->lost = true;
+            break;
+        }
+        parse_push(parser, parse_struct_field(parser));
+        if (!parse_take(parser, VYRE_TOKEN_COMMA)) {
+            break;
         }
     }
-    parse_unexpected(parser, "`program`, `fn` or `const`", fix);
+    parse_expect(parser, VYRE_TOKEN_RIGHT_BRACE, "separate fields by commas and close with }");
+    uint32_t fields = parse_list(parser, pending);
+    uint32_t node = parse_node(parser, VYRE_NODE_STRUCT, spot, 0, name, fields);
+    if (!parser->lost && parse_at(parser, VYRE_TOKEN_SEMICOLON)) {
+        parse_unexpected(parser, "another item", "remove the `;` behind the struct");
+    }
+    return parser->lost ? skip_item(parser) : node;
+}
+
+/* Not a word that starts an item: what other languages write, or one of them misspelt? */
+static void explain_item(vyre_parser *parser, vyre_token token) {
+    static const char *const words[] = {"program", "fn", "const", "struct", "function", "kernel"};
+    vyre_str text = parse_text(parser, token);
+    bool is_type = token.kind == VYRE_TOKEN_TYPE || vyre_foreign_type(text);
+    const char *foreign = vyre_foreign_fix(is_type ? vyre_str_of("function") : text);
+    vyre_near near;
+    vyre_near_init(&near, text);
+    for (size_t i = 0; i < sizeof words / sizeof *words && token.kind == VYRE_TOKEN_NAME; i++) {
+        vyre_near_add(&near, vyre_str_of(words[i]));
+    }
+    char fix[64] = "put statements inside a program or function";
+    if (near.count) {
+        snprintf(fix, sizeof fix, "write `%.*s`", (int)near.names[0].size, near.names[0].data);
+        bool is_foreign = near.names[0].data == words[4] || near.names[0].data == words[5];
+        foreign = foreign || !is_foreign ? foreign : vyre_foreign_fix(near.names[0]);
+    }
+    if (parse_at_word(parser, VYRE_WORD_STRUCT)) {
+        snprintf(fix, sizeof fix, "write `struct Name { field: type, ... }`");
+    }
+    parse_unexpected(parser, "`program`, `fn`, `struct` or `const`", foreign ? foreign : fix);
 }
 
 uint32_t vyre_parse_item(vyre_parser *parser) {
@@ -298,8 +380,15 @@ uint32_t vyre_parse_item(vyre_parser *parser) {
     case VYRE_TOKEN_FN: parse_advance(parser); return parse_function(parser, spot);
     case VYRE_TOKEN_CONST: parse_advance(parser); return parse_constant(parser, spot);
     case VYRE_TOKEN_RIGHT_BRACE:
-        parse_unexpected(parser, "`program`, `fn` or `const`",
+        parse_unexpected(parser, "`program`, `fn`, `struct` or `const`",
                          "remove the brace; all blocks before it are closed");
+        return skip_item(parser);
+    case VYRE_TOKEN_NAME:
+        if (parse_at_item(parser)) {
+            parse_advance(parser);
+            return parse_struct(parser, spot);
+        }
+        explain_item(parser, token);
         return skip_item(parser);
     default: explain_item(parser, token); return skip_item(parser);
     }
@@ -503,9 +592,9 @@ uint32_t vyre_parse_next(vyre_parser *parser) {
     parser->syntax.nodes.count = parser->state.nodes;
     parser->syntax.words.count = parser->state.words;
     parser->pending.count = 0;
-    parser->depth = 0;
+    parser->depth = parser->choices = parser->branches = 0;
     bool was_lost = parser->lost;
-    parser->lost = false;
+    parser->lost = parser->broken = false;
     parser->quiet = parser->state.token.malformed;
     if (parser->blocks.count == parser->state.base) {
         return VYRE_NONE;

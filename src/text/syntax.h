@@ -19,25 +19,29 @@
     X(NUMBER)       /* detail: negative; a: offset of the text, b: its length */                   \
     X(BOOL)         /* detail: 0 or 1 */                                                           \
     X(NAME)         /* a: symbol; in declarations detail: type, b: 0 */                            \
-    X(COMPONENT)    /* a: symbol; detail: 0 to 2 */                                                \
+    X(FIELD)        /* a: operand, b: symbol of a field or swizzle */                              \
     X(ELEMENT)      /* a: symbol, b: index */                                                      \
     X(CALL)         /* a: symbol, b: list of arguments */                                          \
     X(LIBRARY_CALL) /* a: offset of the id, b: list of arguments */                                \
+    X(CONSTRUCT)    /* detail: type of a vector, b: list of arguments */                           \
+    X(CHOICE)       /* a: condition, b: parts, see vyre_choice_part; an `if` with two values */    \
     X(CONVERT)      /* detail: type; a: operand */                                                 \
     X(BITCAST)      /* detail: type; a: operand */                                                 \
     X(BITS)         /* detail: type; a: operand */                                                 \
+    X(LIST)         /* a: list of values, only behind ASSIGN_LIST */                               \
     X(UNARY)        /* detail: token; a: operand */                                                \
     X(BINARY)       /* detail: token; a, b: operands */                                            \
     /* statements; those that may have results are LET forms where b is a list */                  \
-    X(LET)      /* a: NAME, b: value */                                                            \
-    X(LET_LIST) /* a: list of NAMEs, b: a call */                                                  \
-    X(VAR)      /* a: NAME, b: value or none */                                                    \
-    X(ARRAY)    /* a: NAME, b: length; a private array */                                          \
-    X(SHARED)   /* a: NAME, b: length */                                                           \
-    X(ASSIGN)   /* detail: token; a: NAME or ELEMENT, b: value */                                  \
-    X(EVALUATE) /* a: a call */                                                                    \
-    X(BARRIER)  /* detail: vyre_op */                                                              \
-    X(IF)       /* a: condition, b: results; detail: 1 behind `else` */                            \
+    X(LET)         /* a: NAME, b: value */                                                         \
+    X(LET_LIST)    /* a: list of NAMEs, b: a call */                                               \
+    X(VAR)         /* a: NAME, b: value or none */                                                 \
+    X(ARRAY)       /* a: NAME, b: length; a private array */                                       \
+    X(SHARED)      /* a: NAME, b: length */                                                        \
+    X(ASSIGN)      /* detail: token; a: NAME, ELEMENT or FIELD of one, b: value */                 \
+    X(ASSIGN_LIST) /* a: list of what ASSIGN takes; b: a call, or LIST */                          \
+    X(EVALUATE)    /* a: a call */                                                                 \
+    X(BARRIER)     /* detail: vyre_op */                                                           \
+    X(IF)          /* a: condition, b: results; detail: 1 behind `else` */                         \
     X(ELSE)                                                                                        \
     X(FOR)    /* a: parts, see vyre_for_part; b: results */                                        \
     X(WHILE)  /* a: condition */                                                                   \
@@ -52,6 +56,7 @@
     X(PROGRAM)      /* a: NAME, b: parts, see vyre_program_part */                                 \
     X(FUNCTION)     /* a: NAME, b: parts, see vyre_function_part */                                \
     X(CONSTANT)     /* a: NAME, b: value */                                                        \
+    X(STRUCT)       /* a: NAME, b: list of NAMEs with their types */                               \
     X(ARGUMENT)     /* a: NAME, b: size; detail: vyre_argument_kind */                             \
     X(TYPE)         /* detail: type */                                                             \
     X(SCRATCH)      /* a: NAME, b: size */                                                         \
@@ -82,6 +87,12 @@ typedef enum vyre_for_part {
     VYRE_FOR_PARTS
 } vyre_for_part;
 
+typedef enum vyre_choice_part {
+    VYRE_CHOICE_YES,
+    VYRE_CHOICE_NO,
+    VYRE_CHOICE_PARTS
+} vyre_choice_part;
+
 typedef enum vyre_program_part {
     VYRE_PROGRAM_ARGUMENTS, /* list of ARGUMENTs */
     VYRE_PROGRAM_CLAIM,     /* 1: deterministic */
@@ -108,11 +119,13 @@ typedef enum vyre_argument_kind {
     VYRE_ARGUMENT_SCALAR,
     VYRE_ARGUMENT_IN,
     VYRE_ARGUMENT_INOUT,
-    VYRE_ARGUMENT_OUT
+    VYRE_ARGUMENT_OUT,
+    VYRE_ARGUMENT_VARIABLE /* of a function: a variable of the caller, which it may change */
 } vyre_argument_kind;
 
 typedef struct vyre_node {
-    uint8_t kind, detail;
+    uint8_t kind;
+    uint16_t detail;
     uint32_t line, column, length;
     uint32_t a, b;
 } vyre_node;
