@@ -79,7 +79,8 @@ typedef struct vyre_resource {
     uint8_t type;   /* of the elements */
     uint8_t access; /* buffers: vyre_access; others: inout */
     uint8_t zero;
-    uint32_t size;   /* buffers and scratch: length in elements, as a size; VYRE_NONE: any length */
+    uint32_t size;   /* buffers and scratch: length in elements, as a size; VYRE_NONE: any length.
+                      * shared: the same, or VYRE_NONE where `length` is its length */
     uint32_t length; /* shared and private: length in elements; else 0 */
 } vyre_resource;
 
