@@ -135,6 +135,9 @@ VYRE_API void vyre_build_branch_end(vyre_builder *builder);
 /* Declare arrays of the current phase: one per workgroup, or one per invocation. */
 VYRE_API uint32_t vyre_build_shared(vyre_builder *builder, const char *name, vyre_type type,
                                     uint32_t length);
+/* A shared array whose length the host computes before the run. */
+VYRE_API uint32_t vyre_build_shared_sized(vyre_builder *builder, const char *name, vyre_type type,
+                                          uint32_t size);
 VYRE_API uint32_t vyre_build_private(vyre_builder *builder, const char *name, vyre_type type,
                                      uint32_t length);
 

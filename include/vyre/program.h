@@ -81,7 +81,8 @@ typedef struct vyre_resource {
     uint8_t type;   /* of the elements */
     uint8_t access; /* buffers: vyre_access; constant arrays: in; others: inout */
     uint8_t zero;
-    uint32_t size;   /* buffers and scratch: length in elements, as a size; VYRE_NONE: any length;
+    uint32_t size;   /* buffers and scratch: length in elements, as a size; VYRE_NONE: any length.
+                      * shared: the same, or VYRE_NONE where `length` is its length.
                       * constant arrays: where the elements start in `data`, a multiple of 8 */
     uint32_t length; /* shared, private and constant arrays: length in elements; else 0 */
 } vyre_resource;

@@ -60,7 +60,7 @@ static void add_arrays(vyre_json *json, const vyre_ir *ir, const char *key, vyre
         vyre_json_object(json);
         add_name(json, cli_array_name(ir, i));
         vyre_json_add_string(json, "type", vyre_type_name((vyre_type)array->type));
-        if (kind == VYRE_RESOURCE_SCRATCH) {
+        if (array->kind != VYRE_RESOURCE_CONSTANT && array->size != VYRE_NONE) {
             vyre_json_key(json, "size");
             write_size(json, ir, array->size);
         } else {

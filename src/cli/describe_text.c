@@ -91,7 +91,7 @@ static void describe_array(vyre_strbuf *text, const vyre_ir *ir, uint32_t resour
     const vyre_resource *array = &ir->resources[resource];
     describe_name(text, ir, resource);
     vyre_strbuf_printf(text, ": %s[", vyre_type_name((vyre_type)array->type));
-    if (array->kind == VYRE_RESOURCE_SCRATCH) {
+    if (array->kind != VYRE_RESOURCE_CONSTANT && array->size != VYRE_NONE) {
         vyre_size_print(text, ir, array->size);
     } else {
         vyre_strbuf_u64(text, array->length);

@@ -190,9 +190,8 @@ static void declare_local_arrays(generator *g) {
     uint32_t private = generate_below(g, 2);
     for (uint32_t i = 0; i < shared; i++) {
         vyre_type type = generate_one_in(g, 4) ? generate_type(g) : generate_array_type(g);
-        add_array(
-            g, vyre_build_shared(g->b, NULL, type, 1 + generate_below(g, 2 * g->workgroup_lanes)),
-            type, ARRAY_SHARED);
+        uint32_t length = 1 + generate_below(g, 2 * g->workgroup_lanes);
+        add_array(g, generate_shared(g, type, length), type, ARRAY_SHARED);
     }
     for (uint32_t i = 0; i < private; i++) {
         vyre_type type = generate_type(g);

@@ -634,6 +634,10 @@ vyre_status conform_generate_small(uint64_t seed, conform_trial *out_trial) {
     turn = kinds[kind] == make_values ? turn * VALUES + kind / 3 : turn;
     generator g;
     VYRE_TRY(generate_begin(&g, ~seed, out_trial));
-    kinds[kind](&g, (uint32_t)(turn % 1000003));
+    if (kinds[kind] == make_phases && turn % 4 == 3) { /* phases among other steps */
+        generate_turns(&g, (uint32_t)(turn / 4 % 1000003));
+    } else {
+        kinds[kind](&g, (uint32_t)(turn % 1000003));
+    }
     return generate_end(&g);
 }

@@ -62,6 +62,21 @@ uint32_t generate_side(generator *g, uint32_t side) {
     }
 }
 
+/* A shared array of at most that length, which may come from the length of a buffer. */
+uint32_t generate_shared(generator *g, vyre_type type, uint32_t length) {
+    uint32_t from = 0;
+    while (from < g->global_count && g->arrays[from].is_scratch) {
+        from++;
+    }
+    if (!g->has_steps || from == g->global_count || !generate_one_in(g, 3)) {
+        return vyre_build_shared(g->b, NULL, type, length);
+    }
+    uint32_t size = vyre_build_size_len(g->b, g->arrays[from].resource);
+    size = vyre_build_size_op(g->b, VYRE_SIZE_MIN, size, vyre_build_size_const(g->b, length));
+    size = vyre_build_size_op(g->b, VYRE_SIZE_MAX, size, vyre_build_size_const(g->b, 1));
+    return vyre_build_shared_sized(g->b, NULL, type, size);
+}
+
 static void make_swap(generator *g) {
     if (g->twin_count) {
         const uint32_t *pair = g->twins[generate_below(g, g->twin_count)];

@@ -413,6 +413,18 @@ static uint32_t add_array(vyre_builder *builder, vyre_resource_kind kind, const 
     return builder_add_resource(builder, name, row, phase);
 }
 
+uint32_t vyre_build_shared_sized(vyre_builder *builder, const char *name, vyre_type type,
+                                 uint32_t size) {
+    uint32_t shared = add_array(builder, VYRE_RESOURCE_SHARED, name, type, 1);
+    if (shared == VYRE_NONE || !builder_use_fixed_size(builder, "shared", size)) {
+        return VYRE_NONE;
+    }
+    vyre_resource *row = &builder->resources.items[shared].row;
+    row->size = size;
+    row->length = 0;
+    return shared;
+}
+
 uint32_t vyre_build_shared(vyre_builder *builder, const char *name, vyre_type type,
                            uint32_t length) {
     return add_array(builder, VYRE_RESOURCE_SHARED, name, type, length);

@@ -496,7 +496,7 @@ static void print_arrays(printer *p, uint32_t first, uint32_t end) {
                                                                         : "scratch ");
         print_resource(p, i);
         vyre_strbuf_printf(&p->text, ": %s[", vyre_type_name(vyre_resource_type(row)));
-        if (row->kind == VYRE_RESOURCE_SCRATCH) {
+        if (row->size != VYRE_NONE) {
             print_size(p, row->size);
         } else {
             vyre_strbuf_u64(&p->text, row->length);

@@ -192,7 +192,8 @@ static void warn_out_of_bounds(sweep *s, const vyre_resource *row, uint32_t reso
         s->ir->sizes[row->size].op == VYRE_SIZE_CONST) {
         const vyre_size_node *node = &s->ir->sizes[row->size];
         length = node->a | (uint64_t)node->b << 32;
-    } else if (row->kind <= VYRE_RESOURCE_SCRATCH) {
+    } else if (row->kind <= VYRE_RESOURCE_SCRATCH ||
+               (row->kind == VYRE_RESOURCE_SHARED && row->size != VYRE_NONE)) {
         return;
     }
     const vyre_const *value = &s->ir->consts[index & ~VYRE_CONSTANT];

@@ -289,9 +289,15 @@ static bool check_resources(verifier *v, uint32_t *next_size) {
             continue; /* check_constants */
         }
         if (kind > VYRE_RESOURCE_SCRATCH) {
-            if (row->size != VYRE_NONE || !row->length || row->access != VYRE_ACCESS_INOUT) {
+            bool is_sized = row->kind == VYRE_RESOURCE_SHARED && row->size != VYRE_NONE;
+            if (is_sized == (row->length != 0) || row->access != VYRE_ACCESS_INOUT ||
+                (!is_sized && row->size != VYRE_NONE)) {
                 return verify_not_canonical(v, VYRE_SECTION_RESOURCES, i,
                                             "has no length of its own");
+            }
+            if (is_sized &&
+                !take_size(v, row->size, next_size, VYRE_SECTION_RESOURCES, i, VYRE_NONE)) {
+                return false;
             }
             continue;
         }

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "ir/lookup.h"
 #include "pass/decide.h"
+#include "pass/shared.h"
 
 const vyre_pass vyre_passes[VYRE_PASS_COUNT] = {
 #define ROW(id, name, function, about) {name, function, about},
@@ -46,6 +47,10 @@ static vyre_status run_pipeline(const vyre_program *program, bool unrolls,
 }
 
 vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program) {
+    *out_program = NULL;
+    if (vyre_shared_is_sized(vyre_program_ir(program))) {
+        return vyre_shared_refuse(program);
+    }
     return run_pipeline(program, true, out_program);
 }
 

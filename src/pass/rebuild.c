@@ -373,10 +373,16 @@ vyre_phase_desc vyre_rebuild_phase_desc(vyre_rebuild *r, uint32_t step) {
 void vyre_rebuild_array(vyre_rebuild *r, uint32_t resource) {
     const vyre_resource *row = &r->ir->resources[resource];
     const char *name = vyre_rebuild_resource_name(r, resource);
-    r->resources[resource] =
-        row->kind == VYRE_RESOURCE_SHARED
-            ? vyre_build_shared(r->to, name, vyre_resource_type(row), row->length)
-            : vyre_build_private(r->to, name, vyre_resource_type(row), row->length);
+    vyre_type type = vyre_resource_type(row);
+    if (row->kind == VYRE_RESOURCE_PRIVATE) {
+        r->resources[resource] = vyre_build_private(r->to, name, type, row->length);
+    } else if (row->size != VYRE_NONE && !r->lengths) {
+        r->resources[resource] =
+            vyre_build_shared_sized(r->to, name, type, vyre_rebuild_size(r, row->size));
+    } else {
+        uint32_t length = row->size == VYRE_NONE ? row->length : r->lengths[resource];
+        r->resources[resource] = vyre_build_shared(r->to, name, type, length);
+    }
 }
 
 static void copy_phase(vyre_rebuild *r, uint32_t step) {

@@ -203,6 +203,9 @@ static vyre_status size_scratch(vyre_plan *plan) {
     const vyre_ir *ir = plan->ir;
     for (uint32_t i = 0; i < ir->resource_count; i++) {
         const vyre_resource *row = &ir->resources[i];
+        if (row->kind == VYRE_RESOURCE_SHARED) {
+            VYRE_TRY(eval_size(plan, row->size));
+        }
         if (row->kind != VYRE_RESOURCE_SCRATCH) {
             continue;
         }

@@ -569,6 +569,8 @@ uint32_t lower_size(vyre_lower *lower, uint32_t node);
 uint32_t lower_length_of(vyre_lower *lower, const vyre_name_binding *array);
 
 /* What a size gives, as a value of the phase. The program must have made sure that it fits. */
+/* Whether it is a number, which it then gives. */
+bool lower_size_is_number(const vyre_lower *lower, uint32_t size, uint64_t *out_number);
 uint32_t lower_size_value(vyre_lower *lower, uint32_t size, vyre_type type);
 
 /* Whether all that an expression names is known when the file is read. */

@@ -175,12 +175,6 @@ void lower_phase(vyre_lower *lower, vyre_node node) {
     lower_open(lower, (vyre_lower_block){.kind = VYRE_NODE_PHASE});
 }
 
-static bool is_number(const vyre_lower *lower, uint32_t size, uint64_t *out) {
-    const vyre_size_node *row = &lower->builder->sizes.items[size].node;
-    *out = row->a | (uint64_t)row->b << 32;
-    return row->op == VYRE_SIZE_CONST;
-}
-
 /* How often a range runs: not at all if its end is not behind its first number. */
 static uint32_t lower_range_count(vyre_lower *lower, vyre_node range, uint32_t *out_first) {
     vyre_builder *builder = lower->builder;
@@ -189,13 +183,13 @@ static uint32_t lower_range_count(vyre_lower *lower, vyre_node range, uint32_t *
     if (first == VYRE_NONE || end == VYRE_NONE) {
         return VYRE_NONE;
     }
-    bool first_is_number = is_number(lower, first, &numbers[0]);
+    bool first_is_number = lower_size_is_number(lower, first, &numbers[0]);
     if (first_is_number && !numbers[0]) {
         return end;
     }
     *out_first = first;
     lower_at(lower, vyre_node_spot(&range));
-    if (first_is_number && is_number(lower, end, &numbers[1])) {
+    if (first_is_number && lower_size_is_number(lower, end, &numbers[1])) {
         if (numbers[0] < numbers[1]) {
             return vyre_build_size_const(builder, numbers[1] - numbers[0]);
         }

@@ -320,6 +320,12 @@ uint32_t lower_size(vyre_lower *lower, uint32_t node) {
     return size;
 }
 
+bool lower_size_is_number(const vyre_lower *lower, uint32_t size, uint64_t *out_number) {
+    const vyre_size_node *row = &lower->builder->sizes.items[size].node;
+    *out_number = row->a | (uint64_t)row->b << 32;
+    return row->op == VYRE_SIZE_CONST;
+}
+
 /* Sizes as values: the same numbers, since the host has computed them without an error. */
 
 static uint32_t size_value(vyre_lower *lower, uint32_t size) {

@@ -204,6 +204,12 @@ static vyre_status check_minor(const input *in) {
     for (uint32_t i = 0; i < in->counts[VYRE_SECTION_STEPS]; i++) {
         needed = wire_higher(needed, wire_step_minor(wire_get_u32(step + i * sizeof(vyre_step))));
     }
+    const uint8_t *array = in->bytes + in->offsets[VYRE_SECTION_RESOURCES];
+    for (uint32_t i = 0; i < in->counts[VYRE_SECTION_RESOURCES]; i++) {
+        uint32_t array_size = wire_get_u32(array + offsetof(vyre_resource, size));
+        needed = wire_higher(needed, wire_resource_minor(array[0], array_size));
+        array += sizeof(vyre_resource);
+    }
     const uint8_t *phase = in->bytes + in->offsets[VYRE_SECTION_PHASES];
     for (uint32_t i = 0; i < in->counts[VYRE_SECTION_PHASES]; i++) {
         uint32_t from = wire_get_u32(phase + offsetof(vyre_phase, from_resource));

@@ -70,6 +70,11 @@ static inline uint32_t wire_phase_minor(uint32_t from_resource, uint32_t dimensi
     return from_resource != VYRE_NONE && dimensions > 1 ? 2 : 0;
 }
 
+/* A shared array whose size is not a number. */
+static inline uint32_t wire_resource_minor(uint32_t kind, uint32_t size) {
+    return kind == VYRE_RESOURCE_SHARED && size != VYRE_NONE ? 2 : 0;
+}
+
 static inline uint32_t wire_higher(uint32_t minor, uint32_t needed) {
     return needed > minor ? needed : minor;
 }
@@ -82,6 +87,10 @@ static inline uint32_t wire_minor(const vyre_ir *ir) {
     }
     for (uint32_t i = 0; i < ir->size_count; i++) {
         minor = wire_higher(minor, wire_size_minor(ir->sizes[i].op));
+    }
+    for (uint32_t i = 0; i < ir->resource_count; i++) {
+        const vyre_resource *row = &ir->resources[i];
+        minor = wire_higher(minor, wire_resource_minor(row->kind, row->size));
     }
     for (uint32_t i = 0; i < ir->phase_count; i++) {
         const vyre_phase *phase = &ir->phases[i];

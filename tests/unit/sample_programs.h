@@ -524,6 +524,19 @@ static inline void sample_turns(vyre_builder *b) {
     vyre_build_branch_else(b);
     vyre_build_swap(b, next, spare);
     vyre_build_branch_end(b);
+    vyre_build_phase(
+        b, &(vyre_phase_desc){.domain = {vyre_build_size_const(b, 4), vyre_build_size_len(b, x)},
+                              .dimensions = 2,
+                              .from_memory = true,
+                              .from_resource = x,
+                              .from_index = vyre_build_size_iteration(b, turn),
+                              .workgroup = {8}});
+    uint32_t size = vyre_build_size_op(b, VYRE_SIZE_MUL, vyre_build_size_param(b, n),
+                                       vyre_build_size_len(b, x));
+    uint32_t tile = vyre_build_shared_sized(b, "tile", VYRE_TYPE_I32, size);
+    vyre_build_store(b, tile, vyre_build_position(b, VYRE_OP_LID, 0), vyre_build_i32(b, 1));
+    vyre_build_store(b, spare, vyre_build_len(b, tile), vyre_build_i32(b, 2));
+    vyre_build_phase_end(b);
     vyre_build_branch(b, spare, vyre_build_size_const(b, 0));
     vyre_build_swap(b, x, spare);
     vyre_build_branch_end(b);

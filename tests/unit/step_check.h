@@ -56,6 +56,13 @@ static const char *const step_texts[] = {
               " x[gid] += 5; } } phase over x { x[gid] += y[gid]; } } }",
     STEP_GO "repeat k while go[0] { if x[k] { phase over x { x[gid] += k; } }"
             " phase over 1 { go[0] -= 1; } } }",
+    /* Shared arrays with sizes from arguments. */
+    STEP_HEAD "phase over x workgroup 4 { shared t: u32[n + 1]; t[lid] = x[gid]; barrier;"
+              " y[gid] += t[3 - lid] + t[n] * 100 + len(t) * 10; } }",
+    STEP_HEAD
+    "repeat 2 { phase over x workgroup 4 { shared t: u32[max(n, 1)]; shared u: u8[len(x)];"
+    " grid_barrier; t[lid] = x[gid]; u[lid] = u8(n); barrier;"
+    " x[gid] += t[lid] + len(u) + u32(u[0]); } swap(x, y); } }",
     /* Domains from memory in several dimensions. */
     STEP_HEAD "phase over x[n] max (3, 4) { y[gid.y * 3 + gid.x] += 1 + gid.x; } }",
     STEP_HEAD "phase over x[n] max (2, 3, 2) { x[(gid.z * 3 + gid.y) * 2 + gid.x] += 9; } }",

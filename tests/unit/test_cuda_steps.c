@@ -1,6 +1,8 @@
 /* The cuda backend's runtime on a driver that needs no GPU: swaps, branches, and sizes that use
  * counters, in launches, graphs and rows of iterations. */
+#include "pass/shared.h"
 #include "runtime/device.h"
+#include "runtime/shared.h"
 #include "tests/fake_cuda/device.h"
 #include "tests/unit/step_check.h"
 
@@ -22,6 +24,21 @@ static int end(void **state) {
     return memcmp(&live, &none, sizeof live) ? -1 : 0;
 }
 
+/* What a run of a program is one of if its shared arrays have sizes from arguments. */
+static void know_sized(const vyre_program *program, uint32_t n) {
+    uint32_t x[STEP_LENGTH] = {0};
+    const vyre_input inputs[] = {{&n, 4}, {x, sizeof x}, {x, sizeof x}};
+    vyre_plan plan;
+    vyre_program *fixed;
+    if (vyre_shared_is_sized(vyre_program_ir(program))) {
+        expect_ok(vyre_plan_init(&plan, program, inputs, 3, &(vyre_dispatch_config){0}));
+        expect_ok(vyre_shared_program(&plan, 0, "", &fixed));
+        fake_device_know(fixed);
+        vyre_program_release(fixed);
+        vyre_plan_deinit(&plan);
+    }
+}
+
 /* Many iterations go in rows, of which the last ends anywhere. */
 static void steps_give_the_bytes_of_the_reference(void **state) {
     (void)state;
@@ -30,6 +47,7 @@ static void steps_give_the_bytes_of_the_reference(void **state) {
     for (uint32_t i = 0; i < STEP_TEXTS; i++) {
         vyre_program *program = fake_device_program(step_texts[i]);
         for (uint32_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+            know_sized(program, numbers[k]);
             step_check(device, program, step_texts[i], numbers[k]);
         }
         vyre_program_release(program);

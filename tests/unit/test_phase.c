@@ -12,6 +12,7 @@
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/reference_check.h"
 #include "tests/unit/settings.h"
+#include "tests/unit/trial_check.h"
 
 enum { MOST_RESOURCES = 512, MOST_STEPS = 512 };
 
@@ -383,7 +384,7 @@ static void random_programs(void **state) {
     uint64_t runs = 0;
     for (uint64_t seed = 1; programs < test_work(800, 100); seed++) {
         conform_trial trial;
-        assert_null(conform_generate(seed, &trial));
+        assert_null(trial_generate(seed, &trial));
         vyre_program *whole;
         assert_null(vyre_split_grid_barriers(trial.program, &whole));
         const vyre_ir *ir = vyre_program_ir(trial.program);

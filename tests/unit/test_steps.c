@@ -224,6 +224,58 @@ static void too_many_iterations_are_not_looked_at(void **state) {
     vyre_program_release(program);
 }
 
+/* Before anything runs, and by the argument's name. */
+static void shared_sizes_have_limits(void **state) {
+    (void)state;
+    vyre_program *program = contract_program(
+        STEP_HEAD "phase over x workgroup 4 { shared t: u32[n * 2]; shared u: u8[8];"
+                  " t[lid] = u32(u[0]); x[gid] = len(t); } }");
+    mock *m = mock_create(
+        &(mock_spec){.single_phase = true,
+                     .slots = MOCK_BIT(max_workgroup_size) | MOCK_BIT(max_workgroups_per_dimension),
+                     .max_workgroup_size = {1024, 1024, 1024},
+                     .max_workgroups = {9, 9, 9},
+                     .without_artifact = true});
+    static const struct {
+        uint32_t n;
+        vyre_status_code code;
+        const char *words;
+    } rows[] = {
+        {32767, VYRE_STATUS_OK, NULL}, /* all that there is */
+        {32768, VYRE_STATUS_LIMIT,     /* the array that has no size of its own is not to blame */
+         "shared array `t` has n * 2 elements, with n = 32768; the phase then takes 262152 bytes"},
+        {UINT32_MAX, VYRE_STATUS_LIMIT,
+         "shared array `t` has n * 2 elements, with n = 4294967295; the phase then takes "
+         "34359738368 bytes of shared memory, and mock has at most 262144"},
+        {0, VYRE_STATUS_INVALID_ARGUMENT,
+         "shared array `t` has n * 2 elements, which is 0 with n = 0"},
+    };
+    uint32_t x[STEP_LENGTH] = {0};
+    vyre_device *device;
+    expect_ok(mock_open(m, &device));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint32_t n = rows[i].n;
+        const vyre_input inputs[] = {{&n, 4}, {x, sizeof x}, {x, sizeof x}};
+        vyre_outputs outputs;
+        vyre_status status = vyre_device_dispatch(device, program, inputs, 3, NULL, &outputs);
+        if (rows[i].words) {
+            assert_int_equal(vyre_status_code_of(status), rows[i].code);
+            if (!strstr(vyre_status_text(status), rows[i].words)) {
+                fail_msg("%s", vyre_status_text(status));
+            }
+        } else {
+            expect_ok(status);
+            status = VYRE_OK;
+            assert_int_equal(((const uint32_t *)(const void *)outputs.items[0].data)[0], 2 * n);
+        }
+        vyre_status_free(status);
+        vyre_outputs_free(&outputs);
+    }
+    vyre_device_release(device);
+    mock_free(m);
+    vyre_program_release(program);
+}
+
 static void swapped_arrays_have_one_length(void **state) {
     (void)state;
     vyre_program *program =
@@ -308,6 +360,7 @@ int main(void) {
         cmocka_unit_test(backends_without_steps_S70_never_see_them),
         cmocka_unit_test(sizes_are_checked_for_all_iterations),
         cmocka_unit_test(too_many_iterations_are_not_looked_at),
+        cmocka_unit_test(shared_sizes_have_limits),
         cmocka_unit_test(swapped_arrays_have_one_length),
         cmocka_unit_test(negative_arguments_are_refused_in_idle_repeats),
         cmocka_unit_test(plans_have_the_largest_grid),

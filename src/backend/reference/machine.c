@@ -11,6 +11,8 @@
 #include "ir/lookup.h"
 #include "ir/program.h"
 #include "pass/pass.h"
+#include "pass/shared.h"
+#include "runtime/shared.h"
 
 enum { FREE_LANES = 256 }; /* lanes of a workgroup where the program does not say */
 
@@ -331,6 +333,27 @@ static vyre_status run_plain(const vyre_program *program, const vyre_input *inpu
     return status;
 }
 
+static vyre_status run(const vyre_program *program, const vyre_input *inputs, size_t input_count,
+                       const vyre_dispatch_config *config, const vyre_reference_options *options,
+                       vyre_findings *findings, vyre_outputs *out_outputs);
+
+/* A program whose shared arrays have sizes from arguments: numbers take their place. */
+static vyre_status run_sized(const vyre_program *program, const vyre_input *inputs,
+                             size_t input_count, const vyre_dispatch_config *config,
+                             const vyre_reference_options *options, vyre_findings *findings,
+                             vyre_outputs *out_outputs) {
+    vyre_plan plan;
+    vyre_program *fixed;
+    VYRE_TRY(vyre_plan_init(&plan, program, inputs, input_count, config));
+    vyre_status status = vyre_shared_program(&plan, 0, "a workgroup", &fixed);
+    vyre_plan_deinit(&plan);
+    if (!status) {
+        status = run(fixed, inputs, input_count, config, options, findings, out_outputs);
+        vyre_program_release(fixed);
+    }
+    return status;
+}
+
 /* The arithmetic is the host's, so the host must round and keep subnormals as IEEE 754 does by
  * default, whatever the calling thread has set. */
 static vyre_status run(const vyre_program *program, const vyre_input *inputs, size_t input_count,
@@ -338,6 +361,10 @@ static vyre_status run(const vyre_program *program, const vyre_input *inputs, si
                        vyre_findings *findings, vyre_outputs *out_outputs) {
     static const vyre_dispatch_config default_config;
     static const vyre_reference_options default_options;
+    if (vyre_shared_is_sized(vyre_program_ir(program))) {
+        return run_sized(program, inputs, input_count, config ? config : &default_config, options,
+                         findings, out_outputs);
+    }
     vyre_program *expanded;
     vyre_status status = vyre_math_expand(program, &expanded);
     fenv_t callers;

@@ -9,6 +9,7 @@
 #include "ir/cases.h"
 #include "ir/lookup.h"
 #include "pass/pass.h"
+#include "pass/shared.h"
 
 enum {
     BLOCK = 2048,          /* the most invocations of a block, where there are no workgroups */
@@ -560,6 +561,9 @@ static bool emit_in_time(emit *e, uint32_t index, const cpu_target *target, vyre
 static vyre_status emit_program(const vyre_program *program, const cpu_target *target,
                                 vyre_strbuf *out_ir, cpu_phase_info *out_infos) {
     const vyre_ir *ir = vyre_program_ir(program);
+    if (vyre_shared_is_sized(ir)) {
+        return vyre_shared_refuse(program);
+    }
     emit e = {.ir = ir, .w = {.next = 1}, .touched = VYRE_NONE};
     e.w.has_half = target->has_half;
     e.w.has_long = target->has_long;
