@@ -274,6 +274,25 @@ static void neighbours_past_the_end(void **state) {
     vyre_module_free(module);
 }
 
+/* What ptxas does behind `setp.ne` on integers loses a `not`: tests/gpu/known.vyre. */
+static void integers_are_compared_for_equality(void **state) {
+    (void)state;
+    for (size_t i = 0; i < SAMPLE_COUNT; i++) {
+        vyre_program *sample = sample_of(i), *expanded;
+        expect_ok(vyre_math_expand(sample, &expanded));
+        const vyre_program *program = expanded ? expanded : sample;
+        cuda_phase_info *infos = calloc(vyre_program_ir(program)->phase_count + 1, sizeof *infos);
+        cuda_target target = cuda_baseline();
+        vyre_strbuf ptx = {0};
+        expect_ok(cuda_emit(program, &target, &ptx, infos));
+        assert_null(strstr(vyre_strbuf_string(&ptx), "setp.ne."));
+        vyre_strbuf_free(&ptx);
+        free(infos);
+        vyre_program_release(expanded);
+        vyre_program_release(sample);
+    }
+}
+
 /* What the frame is made of: nothing overlaps, and everything lies at a multiple of its size. */
 static void frames_are_laid_out(void **state) {
     (void)state;
@@ -329,6 +348,7 @@ int main(void) {
         cmocka_unit_test(shapes_follow_the_domain),
         cmocka_unit_test(samples_assemble_for_newer_devices),
         cmocka_unit_test(neighbours_past_the_end),
+        cmocka_unit_test(integers_are_compared_for_equality),
     };
     return cmocka_run_group_tests(tests, start, finish);
 }

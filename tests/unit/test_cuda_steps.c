@@ -3,26 +3,8 @@
 #include "pass/shared.h"
 #include "runtime/device.h"
 #include "runtime/shared.h"
-#include "tests/fake_cuda/device.h"
+#include "tests/unit/cuda_check.h"
 #include "tests/unit/step_check.h"
-
-static const fake_cuda *fake;
-
-static int begin(void **state) {
-    (void)state;
-    fake->reset();
-    fake->on_launch(fake_device_run);
-    return 0;
-}
-
-/* Whatever a test did, nothing of it is left on the device. */
-static int end(void **state) {
-    (void)state;
-    fake_device_forget();
-    fake_live live = fake->live();
-    const fake_live none = {0};
-    return memcmp(&live, &none, sizeof live) ? -1 : 0;
-}
 
 /* What a run of a program is one of if its shared arrays have sizes from arguments. */
 static void know_sized(const vyre_program *program, uint32_t n) {
@@ -116,8 +98,6 @@ static void counted_repeats_are_one_graph(void **state) {
     vyre_program_release(program);
     vyre_device_release(device);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void) {
     static const struct CMUnitTest tests[] = {

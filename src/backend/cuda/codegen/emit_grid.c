@@ -47,7 +47,8 @@ static void read_side(emit *e, cuda_reg from, uint32_t d) {
     if (d) {
         cuda_reg there = cuda_emit_frame(e, CUDA_B64, e->layout.groups);
         exists = cuda_two(w, "setp.gt.u64", CUDA_PRED, there, cuda_u64(d));
-        from = cuda_two(w, "add.u64", CUDA_B64, from, cuda_u64(d * vyre_type_bytes(type)));
+        from =
+            cuda_two(w, "add.u64", CUDA_B64, from, cuda_u64((uint64_t)d * vyre_type_bytes(type)));
     } else {
         exists = cuda_two(w, "setp.ne.u64", CUDA_PRED, from, cuda_u64(0));
     }
