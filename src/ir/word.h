@@ -47,13 +47,23 @@
     X(WORKGROUP, "workgroup")                                                                      \
     X(SUBGROUP, "subgroup")                                                                        \
     X(STEP, "step")                                                                                \
-    X(BITS, "bits")                                                                                \
     X(CEIL_DIV, "ceil_div")                                                                        \
     X(REQUIRE, "require")                                                                          \
+    X(SWAP, "swap")                                                                                \
     X(DEVICE, "device")                                                                            \
-    X(COMPONENT_X, "x")                                                                            \
-    X(COMPONENT_Y, "y")                                                                            \
-    X(COMPONENT_Z, "z")
+    X(STRUCT, "struct")                                                                            \
+    X(BITS, "bits")                                                                                \
+    X(VEC2, "vec2")                                                                                \
+    X(VEC3, "vec3")                                                                                \
+    X(VEC4, "vec4")                                                                                \
+    X(DOT, "dot")                                                                                  \
+    X(CROSS, "cross")                                                                              \
+    X(LENGTH, "length")                                                                            \
+    X(NORMALIZE, "normalize")                                                                      \
+    X(CLAMP, "clamp")                                                                              \
+    X(MIX, "mix")                                                                                  \
+    X(ANY, "any")                                                                                  \
+    X(ALL, "all")
 
 typedef enum vyre_keyword {
 #define VYRE_KEYWORD_ENUM(name, text) VYRE_KEYWORD_##name,

@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "ir/diagnostic.h"
 #include "ir/lookup.h"
+#include "text/foreign.h"
 
 void lower_no_memory(vyre_lower *lower) {
     lower->unit->source.no_memory = true;
@@ -22,6 +23,8 @@ bool lower_start(vyre_lower *lower, const char *name) {
         return false;
     }
     lower->builder = lower->spare;
+    lower->program++;
+    lower->shapes.count = 0;
     return true;
 }
 
@@ -141,13 +144,25 @@ const char *lower_kind_of(const vyre_lower *lower, uint32_t symbol) {
         [VYRE_BINDING_NUMBER] = "an argument",    [VYRE_BINDING_SIZE] = "an argument"};
     static const char *const items[] = {[VYRE_ITEM_PROGRAM] = "a program",
                                         [VYRE_ITEM_FUNCTION] = "a function",
-                                        [VYRE_ITEM_CONSTANT] = "a constant"};
+                                        [VYRE_ITEM_CONSTANT] = "a constant",
+                                        [VYRE_ITEM_STRUCT] = "a struct"};
     const vyre_name_binding *binding = vyre_names_find(&lower->unit->names, symbol);
     if (binding) {
         return bindings[binding->kind];
     }
     uint32_t item = lower->unit->names.symbols.items[symbol].item;
     return item == VYRE_NONE ? "part of the language" : items[lower->unit->items.items[item].kind];
+}
+
+static bool is_function_word(uint32_t word) {
+    return word >= VYRE_WORD_VEC2 && word <= VYRE_WORD_ALL;
+}
+
+vyre_context_word lower_function_word(const vyre_unit *unit, uint32_t symbol) {
+    const vyre_symbol *row = &unit->names.symbols.items[symbol];
+    bool hidden = row->item != VYRE_NONE || vyre_names_find(&unit->names, symbol);
+    return is_function_word(row->word) && !hidden ? (vyre_context_word)row->word
+                                                  : VYRE_WORD_NO_CONTEXT;
 }
 
 /* Names one could have meant: locals that are visible, items of the file, words of the language. */
@@ -158,7 +173,8 @@ static void find_near(const vyre_lower *lower, vyre_near *near, bool is_call) {
     }
     for (size_t i = 0; i < lower->unit->items.count; i++) {
         const vyre_item *item = &lower->unit->items.items[i];
-        bool fits = is_call ? item->kind == VYRE_ITEM_FUNCTION : item->kind == VYRE_ITEM_CONSTANT;
+        bool fits = is_call ? item->kind == VYRE_ITEM_FUNCTION || item->kind == VYRE_ITEM_STRUCT
+                            : item->kind == VYRE_ITEM_CONSTANT;
         if (fits && item->symbol != VYRE_NONE) {
             vyre_near_add(near, vyre_symbol_text(names, item->symbol));
         }
@@ -166,11 +182,29 @@ static void find_near(const vyre_lower *lower, vyre_near *near, bool is_call) {
     for (uint32_t i = 1; i < vyre_word_count(); i++) {
         const vyre_word *word = vyre_word_of(i);
         bool stands_alone = word->class_of == VYRE_WORD_OP && vyre_op_is_position(word->code);
-        bool is_called = word->class_of == VYRE_WORD_OP && !stands_alone;
+        bool is_called = (word->class_of == VYRE_WORD_OP && !stands_alone) ||
+                         (word->class_of == VYRE_WORD_CONTEXT && is_function_word(word->code));
         vyre_str text = {word->text, strlen(word->text)};
         if (vyre_word_find(text) == i && (is_call ? is_called : stands_alone)) {
             vyre_near_add(near, text);
         }
+    }
+}
+
+/* One report of a word of other languages is enough for a line, as in the index of a thread. */
+static bool is_told(vyre_lower *lower, uint32_t line) {
+    bool told =
+        lower->foreign_line == line && lower->builder && vyre_builder_errors(lower->builder) > 0;
+    lower->foreign_line = line;
+    return told;
+}
+
+/* From here on the name is passed over in silence. */
+static void poison_name(vyre_lower *lower, uint32_t symbol, bool is_call) {
+    vyre_name_binding poison = {.symbol = symbol, .kind = VYRE_BINDING_POISON, .used = true};
+    if (!is_call && lower->builder && lower->blocks.count &&
+        !vyre_names_bind(&lower->unit->names, poison)) {
+        lower_no_memory(lower);
     }
 }
 
@@ -181,7 +215,16 @@ void lower_unknown(vyre_lower *lower, vyre_node node, uint32_t symbol, bool is_c
     if (lower->builder && vyre_builder_errors(lower->builder) > VYRE_LIMIT_DIAGNOSTICS) {
         return; /* nobody will see it */
     }
-    if (word->class_of == VYRE_WORD_OPERATOR && is_call) {
+    const char *foreign = vyre_foreign_fix(text), *type = vyre_foreign_type(text);
+    if (foreign && is_told(lower, node.line)) {
+        poison_name(lower, symbol, is_call);
+        return;
+    }
+    if (foreign) {
+        vyre_strbuf_puts(&fix, foreign);
+    } else if (type) {
+        vyre_strbuf_printf(&fix, is_call ? "write %s(...)" : "write %s", type);
+    } else if (word->class_of == VYRE_WORD_OPERATOR && is_call) {
         vyre_strbuf_printf(&fix, "write it as an operator: %s",
                            vyre_operator_form((vyre_op)word->code));
     } else {
@@ -203,12 +246,7 @@ void lower_unknown(vyre_lower *lower, vyre_node node, uint32_t symbol, bool is_c
         lower_no_memory(lower);
     }
     vyre_strbuf_free(&fix);
-    if (!is_call && lower->builder && lower->blocks.count) {
-        vyre_name_binding poison = {.symbol = symbol, .kind = VYRE_BINDING_POISON, .used = true};
-        if (!vyre_names_bind(&lower->unit->names, poison)) {
-            lower_no_memory(lower);
-        }
-    }
+    poison_name(lower, symbol, is_call);
 }
 
 bool lower_open(vyre_lower *lower, vyre_lower_block block) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All hostile input in one go: damaged caches, mutants of programs in both forms, plugins made to do
-# harm, and limits on memory. Nothing may end by a signal, hang or
+# harm, limits on memory, and kernels that are slow to compile. Nothing may end by a signal, hang or
 # give a wrong byte. The tests hostile_* run a part of each.
 #
 #   run.sh BUILD [TIMES]     some minutes; TIMES as long, with other random numbers each time
@@ -30,6 +30,8 @@ for ((seed = 1; seed <= times; seed++)); do
         "$build/tests/hostile_files" 2000 20000 6000 "$seed"
     part "plugins" bash tests/hostile/plugins.sh "$build/hostile"
     part "500 random limits on memory" bash tests/hostile/memory.sh "$VYRE" random 500 "$seed"
+    part "100 kernels that are slow to compile" \
+        "$build/tests/hostile_compile" --timed 100 $((100 * seed - 100))
 done
 echo "$failed parts failed, $((SECONDS - start)) s"
 [ "$failed" = 0 ]
