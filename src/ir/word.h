@@ -63,7 +63,10 @@
     X(CLAMP, "clamp")                                                                              \
     X(MIX, "mix")                                                                                  \
     X(ANY, "any")                                                                                  \
-    X(ALL, "all")
+    X(ALL, "all")                                                                                  \
+    X(SUM, "sum")                                                                                  \
+    X(SUM_ADD, "sum_add")                                                                          \
+    X(SUM_CLEAR, "sum_clear")
 
 typedef enum vyre_keyword {
 #define VYRE_KEYWORD_ENUM(name, text) VYRE_KEYWORD_##name,

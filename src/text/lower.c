@@ -25,6 +25,7 @@ bool lower_start(vyre_lower *lower, const char *name) {
     lower->builder = lower->spare;
     lower->program++;
     lower->shapes.count = 0;
+    lower->has_sums = lower->adds = false;
     return true;
 }
 
@@ -155,7 +156,8 @@ const char *lower_kind_of(const vyre_lower *lower, uint32_t symbol) {
 }
 
 static bool is_function_word(uint32_t word) {
-    return word >= VYRE_WORD_VEC2 && word <= VYRE_WORD_ALL;
+    return (word >= VYRE_WORD_VEC2 && word <= VYRE_WORD_ALL) || word == VYRE_WORD_SUM_ADD ||
+           word == VYRE_WORD_SUM_CLEAR;
 }
 
 vyre_context_word lower_function_word(const vyre_unit *unit, uint32_t symbol) {

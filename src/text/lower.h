@@ -17,6 +17,7 @@
  * lower_size.c       sizes, and constants of the file
  * lower_struct.c     structs of the file
  * lower_array.c      constant arrays, arrays of several dimensions
+ * lower_sum.c        reproducible sums of floats
  * lower_unit.c       texts and their items, going from one to another and back
  * lower_library.c    operations of the library by their id
  * lower_splice.c     calls of programs, whose steps stand in place of the call
@@ -226,6 +227,8 @@ typedef struct vyre_lower {
     uint32_t foreign_line;            /* of the latest report of a word of other languages */
     uint64_t inlined;                 /* nodes of inlined functions, of the whole file */
     bool exhausted;                   /* they were too many, as has been reported */
+    bool has_sums;                    /* the program declares some */
+    bool adds;                        /* the phase adds to them */
     VYRE_VEC(vyre_array_shape) shapes;
     VYRE_VEC(uint8_t) written; /* by resource: whether something may have written it */
     VYRE_VEC(vyre_fill) fills;
@@ -500,8 +503,9 @@ vyre_operand lower_look_through(vyre_lower *lower, vyre_node call);
  * gives another number. */
 void lower_several(vyre_lower *lower, uint32_t number, uint32_t count);
 
-/* An array that a name stands for, NULL if none; reports. */
+/* An array that a name stands for, NULL if none; reports. Sums are no array of numbers. */
 const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol);
+const vyre_name_binding *lower_array_or_sums(vyre_lower *lower, vyre_node node, uint32_t symbol);
 
 /* Zeros an array. */
 void lower_clear(vyre_lower *lower, const vyre_name_binding *array);
@@ -526,6 +530,10 @@ static inline vyre_function *lower_function_of(vyre_callee callee) {
 /* Inlines what a CALL calls. The scalars of its results are pushed onto `values`, VYRE_NONE where
  * something is wrong; their types are the function's. */
 void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call);
+
+/* The same with arguments that stand in `values` from `arguments` on: a shape for each, then what
+ * they are. They fit. */
+void lower_inline_values(vyre_lower *lower, vyre_callee callee, size_t arguments, vyre_spot call);
 
 /* Whether a call, with that number of arguments, is possible here and now; reports if not. */
 bool lower_may_call(vyre_lower *lower, vyre_callee callee, vyre_node call, uint32_t wanted);
@@ -623,6 +631,29 @@ vyre_operand lower_constant_dimension(vyre_lower *lower, uint32_t symbol, uint32
 /* An element of a constant array where a constant is computed. */
 vyre_operand lower_constant_element(vyre_lower *lower, vyre_node element);
 
+/* lower_sum.c */
+
+/* The scratch array behind sums of a type, as many as a size says; VYRE_NONE after a report. */
+uint32_t lower_sum_digits(vyre_lower *lower, vyre_type type, uint32_t size);
+
+/* How many sums there are, as a value. */
+uint32_t lower_sum_length(vyre_lower *lower, const vyre_name_binding *sums);
+
+/* sum_add(s[k], x); and sum_clear(s[k]); */
+void lower_sum_call(vyre_lower *lower, vyre_node call, vyre_context_word word);
+
+/* Whether a CONVERT reads a sum, which f32(s[k]) does, and what it gives. */
+bool lower_is_sum(const vyre_lower *lower, vyre_node convert);
+vyre_operand lower_sum_value(vyre_lower *lower, vyre_node convert);
+
+/* Reports sums where an array of numbers is needed. */
+void lower_refuse_sums(vyre_lower *lower, const vyre_name_binding *sums, vyre_spot spot);
+
+/* In front of a phase whose statements follow: makes room in the sums that it adds to. */
+void lower_make_room(vyre_lower *lower);
+/* And lets the host refuse a domain of 2^31 invocations or more, if it adds to any. */
+void lower_limit_additions(vyre_lower *lower, const vyre_phase_desc *phase, vyre_spot spot);
+
 /* lower_program.c */
 
 /* Builds the program whose head the parser has just read; NULL if it has mistakes. */
@@ -671,6 +702,9 @@ const char *lower_callee_name(vyre_callee callee, vyre_name_text *out);
 /* The operation that a LIBRARY_CALL names; without a unit, after a report, if it is not of that
  * form or cannot be used. */
 vyre_callee lower_operation_of(vyre_lower *lower, vyre_node call, vyre_library_form form);
+
+/* The entry of a text, which is read if it was not yet; without a unit after a report. */
+vyre_callee lower_entry_of(vyre_lower *lower, vyre_node call, const vyre_library_source *source);
 
 /* What to do about a call that is wrong: write it as the operation's text has it. A function is
  * near at hand, so there it is `otherwise`. */

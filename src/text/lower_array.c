@@ -241,8 +241,9 @@ static uint32_t length_value(vyre_lower *lower, const vyre_array_shape *shape, u
 
 uint32_t lower_length_value(vyre_lower *lower, const vyre_name_binding *array, uint32_t dimension) {
     vyre_array_shape shape = shape_of(lower, array);
-    return shape.dimensions == 1 ? vyre_build_len(lower->builder, array->handle)
-                                 : length_value(lower, &shape, dimension);
+    return shape.dimensions > 1 ? length_value(lower, &shape, dimension)
+           : array->sum         ? lower_sum_length(lower, array)
+                                : vyre_build_len(lower->builder, array->handle);
 }
 
 static void report_no_dimension(vyre_lower *lower, vyre_spot spot, uint32_t dimensions,

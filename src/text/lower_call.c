@@ -251,6 +251,16 @@ static void lower_group(vyre_lower *lower, vyre_node call) {
 /* Operations on arrays */
 
 const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol) {
+    const vyre_name_binding *array = lower_array_or_sums(lower, node, symbol);
+    if (array && array->sum) {
+        vyre_spot spot = vyre_node_spot(&node);
+        lower_refuse_sums(lower, array, spot);
+        return NULL;
+    }
+    return array;
+}
+
+const vyre_name_binding *lower_array_or_sums(vyre_lower *lower, vyre_node node, uint32_t symbol) {
     vyre_name_binding *binding = vyre_names_find(&lower->unit->names, symbol);
     const vyre_word *word = lower_word(lower, symbol);
     const vyre_name_binding *constant = binding ? NULL : lower_constant_array(lower, symbol);
@@ -378,11 +388,15 @@ static vyre_operand lower_of_array(vyre_lower *lower, vyre_node call, const vyre
         }
         return lower_poison();
     }
-    const vyre_name_binding *array = lower_array(lower, node, node.a);
+    const vyre_name_binding *array =
+        is_len ? lower_array_or_sums(lower, node, node.a) : lower_array(lower, node, node.a);
     if (!array) {
         return lower_poison();
     }
     lower_at(lower, vyre_node_spot(&call));
+    if (is_len && array->sum && vyre_parser_count(&lower->parser, call.b) == 1) {
+        return lower_built(lower, lower_sum_length(lower, array));
+    }
     if (is_len && vyre_parser_count(&lower->parser, call.b) == 2) {
         vyre_name_binding own = *array;
         uint32_t dimension = lower_dimension_of(lower, &own, argument(lower, call, 1));
@@ -599,6 +613,11 @@ vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_value_type expe
     vyre_context_word made;
     vyre_value_type type;
     if (is_made_here(lower, node, &made, &type)) {
+        if (made == VYRE_WORD_SUM_ADD || made == VYRE_WORD_SUM_CLEAR) {
+            lower_report(lower, vyre_node_spot(&node), 309, "write it as a statement of its own",
+                         "`%s` gives no value", vyre_word_of(made)->text);
+            return lower_poison();
+        }
         return made ? lower_vector_call(lower, node, made, expected)
                     : lower_construct_struct(lower, node, type);
     }
@@ -742,6 +761,10 @@ void lower_call_statement(vyre_lower *lower, uint32_t number) {
     vyre_value_type type;
     if (is_made_here(lower, node, &made, &type)) {
         vyre_name_text name;
+        if (made == VYRE_WORD_SUM_ADD || made == VYRE_WORD_SUM_CLEAR) {
+            lower_sum_call(lower, node, made);
+            return;
+        }
         if (lower_call(lower, number, VYRE_TYPE_VOID).kind != VYRE_OPERAND_POISON) {
             lower_report(lower, vyre_node_spot(&node), 107, fix,
                          "the result of `%s` is not used, and it has no other effect",

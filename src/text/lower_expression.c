@@ -651,6 +651,9 @@ vyre_operand lower_converted(vyre_lower *lower, vyre_operand operand, vyre_type 
 }
 
 static vyre_operand lower_convert(vyre_lower *lower, vyre_node node) {
+    if (lower_is_sum(lower, node)) {
+        return lower_sum_value(lower, node);
+    }
     vyre_operand operand = lower_expression(lower, node.a, VYRE_TYPE_VOID);
     vyre_spot spot = vyre_node_spot(&node);
     bool is_bitcast = node.kind == VYRE_NODE_BITCAST;

@@ -132,7 +132,9 @@ vyre_lower_parameter lower_parameter(const vyre_lower *lower, uint32_t number) {
 bool lower_call_is_pure(const vyre_unit *unit, uint32_t symbol, uint32_t depth) {
     uint32_t item = unit->names.symbols.items[symbol].item;
     if (item == VYRE_NONE) {
-        return lower_function_word(unit, symbol) != VYRE_WORD_NO_CONTEXT;
+        vyre_context_word word = lower_function_word(unit, symbol);
+        return word != VYRE_WORD_NO_CONTEXT && word != VYRE_WORD_SUM_ADD &&
+               word != VYRE_WORD_SUM_CLEAR;
     }
     const vyre_item *row = &unit->items.items[item];
     return row->kind == VYRE_ITEM_STRUCT ||
@@ -272,6 +274,12 @@ static void inline_body(vyre_lower *lower, vyre_callee callee, size_t arguments,
     lower_function_of(callee)->seen = true;
     lower_function_of(callee)->failed |= vyre_builder_errors(lower->builder) > errors;
     lower_leave(lower, &caller);
+}
+
+void lower_inline_values(vyre_lower *lower, vyre_callee callee, size_t arguments, vyre_spot call) {
+    lower->depth++;
+    inline_body(lower, callee, arguments, call);
+    lower->depth--;
 }
 
 const vyre_name_binding *lower_array_argument(vyre_lower *lower, uint32_t node,

@@ -103,6 +103,10 @@ static inline vyre_str parse_text(const vyre_parser *parser, vyre_token token) {
 /* A type, VYRE_TYPE_VOID if there is none. */
 vyre_value_type parse_type(vyre_parser *parser);
 
+/* Whether sum<f32>, the type of a sum, starts here; reads it and gives the type inside of it. */
+bool parse_at_sum(const vyre_parser *parser);
+vyre_value_type parse_sum(vyre_parser *parser);
+
 /* The components of what `vec2`, `vec3` and `vec4` name, 0 for another token with a symbol. */
 uint32_t parse_vector_count(const vyre_parser *parser, const vyre_token *token);
 

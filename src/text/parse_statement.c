@@ -409,16 +409,34 @@ static uint32_t parse_var(vyre_parser *parser) {
     return node;
 }
 
+/* The type of the sums that a scratch array holds. */
+static vyre_type parse_sums(vyre_parser *parser) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    vyre_value_type type = parse_sum(parser);
+    bool valid = type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64;
+    if (!parser->lost && type && !valid) {
+        bool is_integer =
+            vyre_type_is_scalar(type) && vyre_type_class_of((vyre_type)type) & VYRE_CLASS_INTEGER;
+        parse_error(parser, spot, 301,
+                    is_integer ? "add integers with atomic_add" : "write sum<f32> or sum<f64>",
+                    "there are sums of f32 and of f64 alone");
+    }
+    return valid ? (vyre_type)type : VYRE_TYPE_VOID;
+}
+
 /* `shared` and `scratch`. */
 uint32_t parse_array(vyre_parser *parser, vyre_node_kind kind, const char *what) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     parse_advance(parser);
     uint32_t name = parse_name(parser, what);
     parse_expect(parser, VYRE_TOKEN_COLON, "write name, type and length, as in `part: u32[256]`");
-    vyre_value_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
+    bool holds_sums = !parser->lost && kind == VYRE_NODE_SCRATCH && parse_at_sum(parser);
+    vyre_type sum = holds_sums ? parse_sums(parser) : VYRE_TYPE_VOID;
+    vyre_value_type type = parser->lost || holds_sums ? VYRE_TYPE_VOID : parse_type(parser);
+    type = sum ? VYRE_TYPE_I64 : type;
     parser->syntax.nodes.items[name].detail = name ? (uint16_t)type : 0;
     uint32_t length = parser->lost ? 0 : parse_length(parser, name);
-    uint32_t node = parse_node(parser, kind, spot, 0, name, length);
+    uint32_t node = parse_node(parser, kind, spot, sum, name, length);
     parse_semicolon(parser);
     return node;
 }

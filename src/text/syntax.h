@@ -61,7 +61,7 @@
     X(STRUCT)       /* a: NAME, b: list of NAMEs with their types */                               \
     X(ARGUMENT)     /* a: NAME, b: size; detail: vyre_argument_kind */                             \
     X(TYPE)         /* detail: type */                                                             \
-    X(SCRATCH)      /* a: NAME, b: size */                                                         \
+    X(SCRATCH)      /* a: NAME, b: size; detail: type of the sums it holds, or 0 */                \
     X(PHASE)        /* a: parts, see vyre_phase_clause */                                          \
     X(REPEAT)       /* a: NAME or none, b: size or RANGE */                                        \
     X(REPEAT_WHILE) /* a: NAME or none, b: ELEMENT */                                              \

@@ -17,6 +17,7 @@ syntax keyword vyreBoolean true false
 syntax keyword vyreType bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
 syntax keyword vyreConversion bitcast
 syntax match   vyreItem "\<struct\>\ze\s\+\h\w*\s*{" nextgroup=vyreItemName skipwhite
+syntax match   vyreType "\%(:\s*\)\@<=sum\>\ze\s*<"
 syntax match   vyreType "\<\%(vec2\|vec3\|vec4\)\>\ze\s*[<(]"
 
 " Words that mean something only in their place.
@@ -52,6 +53,7 @@ syntax keyword vyreOperation subgroup_exclusive_add subgroup_exclusive_mul subgr
 syntax keyword vyreOperation subgroup_exclusive_max subgroup_exclusive_and subgroup_exclusive_or
 syntax keyword vyreOperation subgroup_exclusive_xor
 syntax match   vyreOperation "\<ceil_div\>\ze\s*("
+syntax match   vyreOperation "\<\%(sum_add\|sum_clear\)\>\ze\s*("
 syntax match   vyreOperation "\<\%(dot\|cross\|length\|normalize\|clamp\|mix\|any\|all\)\>\ze\s*("
 
 " Numbers, with the suffix that gives their type.
