@@ -66,7 +66,8 @@
     X(ALL, "all")                                                                                  \
     X(SUM, "sum")                                                                                  \
     X(SUM_ADD, "sum_add")                                                                          \
-    X(SUM_CLEAR, "sum_clear")
+    X(SUM_CLEAR, "sum_clear")                                                                      \
+    X(MATCH, "match")
 
 typedef enum vyre_keyword {
 #define VYRE_KEYWORD_ENUM(name, text) VYRE_KEYWORD_##name,

@@ -7,6 +7,7 @@
  * lower_program.c    programs, phases, repeats
  * lower_statement.c  declarations and assignments
  * lower_block.c      if, loops, inline, and the jumps out of them
+ * lower_match.c      match
  * lower_range.c      the range of a `for`
  * lower_expression.c numbers, operators, names, conversions
  * lower_composite.c  values of several scalars: vectors and structs, their parts, making them
@@ -131,6 +132,10 @@ typedef struct vyre_lower_block {
     uint32_t results, result_count;  /* NAMEs of what it gives, in block_names */
     uint32_t carried, carried_count; /* NAMEs of what a loop carries, in block_names */
     uint32_t carried_values;         /* the scalars of all that it carries */
+    uint32_t matched, branches;      /* of a match: the value, and its open `if`s */
+    uint8_t matched_type;            /* vyre_type */
+    bool has_else;                   /* the last case has come */
+    size_t cases;                    /* the first of its numbers */
 } vyre_lower_block;
 
 #define VYRE_NOT_RETURNED SIZE_MAX
@@ -214,6 +219,7 @@ typedef struct vyre_lower {
     VYRE_VEC(vyre_operand) operands;  /* lists of what arguments gave */
     VYRE_VEC(vyre_text_place) places; /* lists of what is assigned to */
     VYRE_VEC(uint32_t) spine;         /* operators under construction */
+    VYRE_VEC(uint64_t) cases;         /* numbers of cases so far, by the `match`es that are open */
     size_t frame;                     /* first block of the current function */
     uint32_t function;                /* the current one, VYRE_NONE in the program itself */
     size_t returned;                  /* where in values a spliced function's results are */
@@ -560,6 +566,15 @@ void lower_else(vyre_lower *lower);
 void lower_end(vyre_lower *lower, vyre_node node);
 void lower_jump(vyre_lower *lower, uint32_t number);
 void lower_unread(vyre_lower *lower);
+
+/* lower_match.c */
+
+/* The head of a `match` and of a case; the end of the former, whose results are the last of
+ * `values`; and a whole one that gives a value. */
+void lower_match(vyre_lower *lower, vyre_node node, vyre_lower_block block);
+void lower_case(vyre_lower *lower, vyre_node node);
+void lower_match_end(vyre_lower *lower, const vyre_lower_block *match, uint32_t count);
+vyre_operand lower_match_value(vyre_lower *lower, vyre_node node, vyre_value_type expected);
 
 /* lower_range.c */
 

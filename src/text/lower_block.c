@@ -202,6 +202,7 @@ void lower_head(vyre_lower *lower, uint32_t number) {
         break;
     case VYRE_NODE_FOR: lower_for(lower, node, block); break;
     case VYRE_NODE_WHILE: lower_while(lower, node, block); break;
+    case VYRE_NODE_MATCH: lower_match(lower, node, block); break;
     case VYRE_NODE_LOOP:
         if (lower_carried(lower, node.a, &block)) {
             open_loop(lower, node, block, NULL, false, (vyre_node){0});
@@ -243,6 +244,7 @@ static void end_in_builder(vyre_lower *lower, const vyre_lower_block *block) {
     case VYRE_NODE_IF:
     case VYRE_NODE_ELSE: vyre_build_if_end(lower->builder, count, results); break;
     case VYRE_NODE_INLINE: vyre_build_inline_end(lower->builder, count, results); break;
+    case VYRE_NODE_MATCH: lower_match_end(lower, block, count); break;
     default: vyre_build_loop_end(lower->builder, count, results); break;
     }
 }
@@ -271,6 +273,7 @@ void lower_end(vyre_lower *lower, vyre_node node) {
         break;
     case VYRE_NODE_IF:
     case VYRE_NODE_ELSE:
+    case VYRE_NODE_MATCH:
     case VYRE_NODE_INLINE: end_in_builder(lower, &block); break;
     case VYRE_NODE_PHASE: vyre_build_phase_end(lower->builder); break;
     case VYRE_NODE_REPEAT: vyre_build_repeat_end(lower->builder); break;
@@ -279,6 +282,9 @@ void lower_end(vyre_lower *lower, vyre_node node) {
     default: break;
     }
     lower_close(lower);
+    if (block.kind == VYRE_NODE_CASE) {
+        return;
+    }
     if (block.chained) {
         vyre_build_yield(lower->builder, (uint32_t)(lower->values.count - base),
                          lower->values.items + base);
@@ -354,7 +360,8 @@ static vyre_lower_block *find_target(vyre_lower *lower, vyre_node_kind jump) {
         vyre_lower_block *block = &lower->blocks.items[i - 1];
         bool is_loop = block->kind == VYRE_NODE_FOR || block->kind == VYRE_NODE_LOOP ||
                        block->kind == VYRE_NODE_WHILE;
-        bool is_branch = block->kind == VYRE_NODE_IF || block->kind == VYRE_NODE_ELSE;
+        bool is_branch = block->kind == VYRE_NODE_IF || block->kind == VYRE_NODE_ELSE ||
+                         block->kind == VYRE_NODE_CASE;
         switch (jump) {
         case VYRE_NODE_YIELD:
             if (block->kind != VYRE_NODE_BLOCK) {

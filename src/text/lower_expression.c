@@ -709,6 +709,7 @@ static vyre_operand lower_any(vyre_lower *lower, uint32_t number, vyre_value_typ
     case VYRE_NODE_ELEMENT: return lower_element(lower, number);
     case VYRE_NODE_CONSTRUCT: return lower_construct(lower, node);
     case VYRE_NODE_CHOICE: return lower_choice(lower, node, expected);
+    case VYRE_NODE_MATCH_VALUE: return lower_match_value(lower, node, expected);
     case VYRE_NODE_CALL:
     case VYRE_NODE_LIBRARY_CALL: return lower_call(lower, number, expected);
     case VYRE_NODE_CONVERT:

@@ -399,7 +399,9 @@ bool lower_is_constant(vyre_lower *lower, uint32_t number) {
         node = lower_node(lower, node.a);
     }
     switch (node.kind) {
-    case VYRE_NODE_NAME: return !vyre_names_find(&lower->unit->names, node.a);
+    case VYRE_NODE_NAME:
+        return !vyre_names_find(&lower->unit->names, node.a) &&
+               lower_word(lower, node.a)->class_of != VYRE_WORD_OP;
     case VYRE_NODE_UNARY:
     case VYRE_NODE_CONVERT:
     case VYRE_NODE_BITCAST:
@@ -414,6 +416,7 @@ bool lower_is_constant(vyre_lower *lower, uint32_t number) {
     }
     case VYRE_NODE_ELEMENT:
     case VYRE_NODE_CHOICE:
+    case VYRE_NODE_MATCH_VALUE:
     case VYRE_NODE_LIBRARY_CALL: return false;
     default: return true;
     }

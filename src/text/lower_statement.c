@@ -252,11 +252,13 @@ static bool lower_broken(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_EVALUATE:
     case VYRE_NODE_BARRIER: return true;
     case VYRE_NODE_IF:
+    case VYRE_NODE_MATCH:
     case VYRE_NODE_WHILE: node->a = 0; return false;
     case VYRE_NODE_FOR:
         words[node->a + VYRE_FOR_FIRST] = words[node->a + VYRE_FOR_END] = 0;
         words[node->a + VYRE_FOR_STEP] = VYRE_NONE;
         return false;
+    case VYRE_NODE_CASE:
     case VYRE_NODE_BREAK:
     case VYRE_NODE_CONTINUE:
     case VYRE_NODE_YIELD:
@@ -276,7 +278,8 @@ void lower_statement(vyre_lower *lower, uint32_t number) {
     }
     vyre_node node = lower_node(lower, number);
     bool is_own = node.kind != VYRE_NODE_ERROR && node.kind != VYRE_NODE_END &&
-                  node.kind != VYRE_NODE_ELSE && node.kind < VYRE_NODE_SCRATCH;
+                  node.kind != VYRE_NODE_ELSE && node.kind != VYRE_NODE_CASE &&
+                  node.kind < VYRE_NODE_SCRATCH;
     if (is_own) {
         warn_unreachable(lower, node);
     }
@@ -298,7 +301,9 @@ void lower_statement(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_WHILE:
     case VYRE_NODE_LOOP:
     case VYRE_NODE_INLINE:
+    case VYRE_NODE_MATCH:
     case VYRE_NODE_BLOCK: lower_head(lower, number); break;
+    case VYRE_NODE_CASE: lower_case(lower, node); break;
     case VYRE_NODE_ELSE:
     case VYRE_NODE_STEP_ELSE: lower_else(lower); break;
     case VYRE_NODE_ERROR: lower_unread(lower); break;

@@ -285,6 +285,7 @@ static uint32_t parse_values(vyre_parser *parser, uint32_t results) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     switch (parser->state.token.kind) {
     case VYRE_TOKEN_IF: return parse_if(parser, results);
+    case VYRE_TOKEN_NAME: return parse_match(parser, results);
     case VYRE_TOKEN_FOR: return parse_for(parser, results);
     case VYRE_TOKEN_LOOP: return parse_loop(parser, results);
     default:
@@ -298,7 +299,7 @@ static uint32_t parse_values(vyre_parser *parser, uint32_t results) {
 static bool at_values(const vyre_parser *parser) {
     return (parse_at(parser, VYRE_TOKEN_IF) && !parse_at_choice(parser)) ||
            parse_at(parser, VYRE_TOKEN_FOR) || parse_at(parser, VYRE_TOKEN_LOOP) ||
-           parse_at(parser, VYRE_TOKEN_INLINE);
+           parse_at(parser, VYRE_TOKEN_INLINE) || parse_at_match(parser) == VYRE_MATCH_STATEMENTS;
 }
 
 static uint32_t parse_let_list(vyre_parser *parser, vyre_spot spot) {
@@ -309,7 +310,8 @@ static uint32_t parse_let_list(vyre_parser *parser, vyre_spot spot) {
     parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, NULL);
     uint32_t names = parse_list(parser, pending);
     parse_expect(parser, VYRE_TOKEN_ASSIGN, NULL);
-    if (!parser->lost && (at_values(parser) || parse_at(parser, VYRE_TOKEN_IF))) {
+    if (!parser->lost &&
+        (at_values(parser) || parse_at(parser, VYRE_TOKEN_IF) || parse_at_match(parser))) {
         return parse_values(parser, names);
     }
     uint32_t value = parser->lost ? 0 : vyre_parse_expression(parser);
@@ -716,6 +718,12 @@ uint32_t parse_statement(vyre_parser *parser) {
     case VYRE_TOKEN_LOOP:
     case VYRE_TOKEN_INLINE: return parse_values(parser, VYRE_NONE);
     case VYRE_TOKEN_LEFT_PAREN: return parse_parenthesis(parser);
+    case VYRE_TOKEN_NAME: {
+        vyre_match_form form = parse_at_match(parser);
+        bool gives =
+            form == VYRE_MATCH_VALUES && parser->blocks.items[parser->blocks.count - 1].results;
+        return form && !gives ? parse_match(parser, VYRE_NONE) : parse_other(parser);
+    }
     case VYRE_TOKEN_WHILE: {
         parse_advance(parser);
         uint32_t condition = vyre_parse_expression(parser);

@@ -26,6 +26,7 @@
     X(LIBRARY_CALL) /* a: offset of the id, b: list of arguments */                                \
     X(CONSTRUCT)    /* detail: type of a vector, b: list of arguments */                           \
     X(CHOICE)       /* a: condition, b: parts, see vyre_choice_part; an `if` with two values */    \
+    X(MATCH_VALUE)  /* a: value, b: list of CASEs, whose b are values */                           \
     X(CONVERT)      /* detail: type; a: operand */                                                 \
     X(BITCAST)      /* detail: type; a: operand */                                                 \
     X(BITS)         /* detail: type; a: operand */                                                 \
@@ -49,6 +50,8 @@
     X(LOOP)   /* a: list of carried NAMEs and values in turn, b: results */                        \
     X(INLINE) /* b: results */                                                                     \
     X(BLOCK)                                                                                       \
+    X(MATCH)    /* a: value, b: results */                                                         \
+    X(CASE)     /* a: list of constants, none of `else`; b: of a MATCH_VALUE its value */          \
     X(BREAK)    /* a: list of values */                                                            \
     X(CONTINUE) /* a: list of values */                                                            \
     X(YIELD)    /* a: list of values */                                                            \

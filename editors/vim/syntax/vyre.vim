@@ -22,6 +22,7 @@ syntax match   vyreType "\<\%(vec2\|vec3\|vec4\)\>\ze\s*[<(]"
 
 " Words that mean something only in their place.
 syntax match vyreClause "\<\%(deterministic\|workgroup\|subgroup\)\>\ze\s*\%(over\>\|{\|\h\|\d\|(\)"
+syntax match vyreConditional "\<match\>\ze\s\+[^-+*/%&|^<>=.,;)]"
 syntax match vyreClause "\<step\>\ze\s\+[^=;,)\]]"
 syntax match vyreClause "\<require\>\ze\s\+[^=.,;)]"
 syntax match vyreClause "\%(^\|[;{}]\)\s*\zs\<swap\>\ze\s*("
