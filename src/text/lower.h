@@ -7,6 +7,7 @@
  * lower_program.c    programs, phases, repeats
  * lower_statement.c  declarations and assignments
  * lower_block.c      if, loops, inline, and the jumps out of them
+ * lower_label.c      labels of loops, and jumps to them
  * lower_match.c      match
  * lower_range.c      the range of a `for`
  * lower_expression.c numbers, operators, names, conversions
@@ -135,6 +136,11 @@ typedef struct vyre_lower_block {
     uint32_t matched, branches;      /* of a match: the value, and its open `if`s */
     uint8_t matched_type;            /* vyre_type */
     bool has_else;                   /* the last case has come */
+    vyre_node label;                 /* of a loop: a NAME, or nothing */
+    uint32_t leaving;                /* the variable that says where jumps to the label go */
+    bool is_named;                   /* by a jump */
+    bool has_break, has_continue;    /* jumps to the label leave loops inside */
+    bool is_passed;                  /* jumps to the label of a loop around it leave this one */
     size_t cases;                    /* the first of its numbers */
 } vyre_lower_block;
 
@@ -219,6 +225,7 @@ typedef struct vyre_lower {
     VYRE_VEC(vyre_operand) operands;  /* lists of what arguments gave */
     VYRE_VEC(vyre_text_place) places; /* lists of what is assigned to */
     VYRE_VEC(uint32_t) spine;         /* operators under construction */
+    vyre_node label;                  /* of the loop that follows */
     VYRE_VEC(uint64_t) cases;         /* numbers of cases so far, by the `match`es that are open */
     size_t frame;                     /* first block of the current function */
     uint32_t function;                /* the current one, VYRE_NONE in the program itself */
@@ -566,6 +573,18 @@ void lower_else(vyre_lower *lower);
 void lower_end(vyre_lower *lower, vyre_node node);
 void lower_jump(vyre_lower *lower, uint32_t number);
 void lower_unread(vyre_lower *lower);
+
+/* lower_label.c */
+
+/* A LABEL, and giving it to the loop that is about to be opened. */
+void lower_label(vyre_lower *lower, vyre_node node);
+void lower_take_label(vyre_lower *lower, vyre_lower_block *block);
+
+/* Whether a BREAK or CONTINUE names a label, and if so the whole jump. */
+bool lower_labelled_jump(vyre_lower *lower, vyre_node node);
+
+/* Behind a loop that has just been closed: goes on to where jumps left it for. */
+void lower_labels_end(vyre_lower *lower, const vyre_lower_block *block);
 
 /* lower_match.c */
 

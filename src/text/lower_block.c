@@ -183,6 +183,7 @@ void lower_head(vyre_lower *lower, uint32_t number) {
     vyre_node node = lower_node(lower, number);
     vyre_lower_block *outer = top(lower);
     vyre_lower_block block = {.kind = node.kind, .warned = outer->warned};
+    lower_take_label(lower, &block);
     bool may_give = node.kind != VYRE_NODE_WHILE && node.kind != VYRE_NODE_BLOCK;
     bool chained = node.kind == VYRE_NODE_IF && node.detail;
     if (chained && outer->gives) {
@@ -285,6 +286,7 @@ void lower_end(vyre_lower *lower, vyre_node node) {
     if (block.kind == VYRE_NODE_CASE) {
         return;
     }
+    lower_labels_end(lower, &block);
     if (block.chained) {
         vyre_build_yield(lower->builder, (uint32_t)(lower->values.count - base),
                          lower->values.items + base);
@@ -482,6 +484,9 @@ void lower_unread(vyre_lower *lower) {
 
 void lower_jump(vyre_lower *lower, uint32_t number) {
     vyre_node node = lower_node(lower, number);
+    if (lower_labelled_jump(lower, node)) {
+        return;
+    }
     vyre_lower_block *found = find_target(lower, (vyre_node_kind)node.kind);
     vyre_lower_block target = found ? *found : (vyre_lower_block){0};
     vyre_spot spot = vyre_node_spot(&node);

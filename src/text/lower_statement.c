@@ -304,6 +304,7 @@ void lower_statement(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_MATCH:
     case VYRE_NODE_BLOCK: lower_head(lower, number); break;
     case VYRE_NODE_CASE: lower_case(lower, node); break;
+    case VYRE_NODE_LABEL: lower_label(lower, node); break;
     case VYRE_NODE_ELSE:
     case VYRE_NODE_STEP_ELSE: lower_else(lower); break;
     case VYRE_NODE_ERROR: lower_unread(lower); break;

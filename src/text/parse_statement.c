@@ -690,6 +690,19 @@ static uint32_t parse_parenthesis(vyre_parser *parser) {
     return parse_other_from(parser, first, parse_rest(parser, parse_fields(parser, node)));
 }
 
+/* NAME ":" in front of a loop. */
+static bool at_label(const vyre_parser *parser) {
+    vyre_lexer ahead = parser->state.lexer;
+    vyre_token token;
+    vyre_lexer_next(&ahead, &token);
+    if (token.kind != VYRE_TOKEN_COLON) {
+        return false;
+    }
+    vyre_lexer_next(&ahead, &token);
+    return token.kind == VYRE_TOKEN_FOR || token.kind == VYRE_TOKEN_WHILE ||
+           token.kind == VYRE_TOKEN_LOOP;
+}
+
 uint32_t parse_statement(vyre_parser *parser) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     switch (parser->state.token.kind) {
@@ -719,6 +732,11 @@ uint32_t parse_statement(vyre_parser *parser) {
     case VYRE_TOKEN_INLINE: return parse_values(parser, VYRE_NONE);
     case VYRE_TOKEN_LEFT_PAREN: return parse_parenthesis(parser);
     case VYRE_TOKEN_NAME: {
+        if (at_label(parser)) {
+            uint32_t name = parse_name(parser, "a loop");
+            parse_advance(parser);
+            return parse_node(parser, VYRE_NODE_LABEL, spot, 0, name, 0);
+        }
         vyre_match_form form = parse_at_match(parser);
         bool gives =
             form == VYRE_MATCH_VALUES && parser->blocks.items[parser->blocks.count - 1].results;

@@ -52,8 +52,9 @@
     X(BLOCK)                                                                                       \
     X(MATCH)    /* a: value, b: results */                                                         \
     X(CASE)     /* a: list of constants, none of `else`; b: of a MATCH_VALUE its value */          \
-    X(BREAK)    /* a: list of values */                                                            \
-    X(CONTINUE) /* a: list of values */                                                            \
+    X(LABEL)    /* a: NAME of the loop that follows */                                             \
+    X(BREAK)    /* a: list of values, or of the label alone */                                     \
+    X(CONTINUE) /* a: list of values, or of the label alone */                                     \
     X(YIELD)    /* a: list of values */                                                            \
     X(RETURN)   /* a: list of values */                                                            \
     /* items and steps */                                                                          \

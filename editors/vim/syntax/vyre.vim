@@ -22,6 +22,7 @@ syntax match   vyreType "\<\%(vec2\|vec3\|vec4\)\>\ze\s*[<(]"
 
 " Words that mean something only in their place.
 syntax match vyreClause "\<\%(deterministic\|workgroup\|subgroup\)\>\ze\s*\%(over\>\|{\|\h\|\d\|(\)"
+syntax match vyreLabel "\<\h\w*\ze\s*:\s*\%(for\|while\|loop\)\>"
 syntax match vyreConditional "\<match\>\ze\s\+[^-+*/%&|^<>=.,;)]"
 syntax match vyreClause "\<step\>\ze\s\+[^=;,)\]]"
 syntax match vyreClause "\<require\>\ze\s\+[^=.,;)]"
@@ -87,6 +88,7 @@ highlight default link vyreAccess StorageClass
 highlight default link vyreConditional Conditional
 highlight default link vyreRepeat Repeat
 highlight default link vyreJump Statement
+highlight default link vyreLabel Label
 highlight default link vyreBarrier Statement
 highlight default link vyreBoolean Boolean
 highlight default link vyreType Type
