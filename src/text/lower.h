@@ -6,6 +6,7 @@
  * lower.c            the state, names and reports
  * lower_program.c    programs, phases, repeats
  * lower_statement.c  declarations and assignments
+ * lower_let.c        a `let` of a plain number, whose type its first use decides
  * lower_block.c      if, loops, inline, and the jumps out of them
  * lower_label.c      labels of loops, and jumps to them
  * lower_match.c      match
@@ -594,6 +595,23 @@ void lower_match(vyre_lower *lower, vyre_node node, vyre_lower_block block);
 void lower_case(vyre_lower *lower, vyre_node node);
 void lower_match_end(vyre_lower *lower, const vyre_lower_block *match, uint32_t count);
 vyre_operand lower_match_value(vyre_lower *lower, vyre_node node, vyre_value_type expected);
+
+/* lower_let.c */
+
+/* Notes that a binding is a plain number, which took the type that is usual. */
+void lower_remember_plain(vyre_name_binding *binding, vyre_operand plain);
+
+/* Makes an operand that is the name of such a number, nowhere used yet, one of another type, for
+ * good. Only where the types differ, which is a mistake otherwise. False if it is none, or does not
+ * fit. */
+bool lower_adopt(vyre_lower *lower, uint32_t node, vyre_operand *operand, vyre_value_type type);
+
+/* A use that decides nothing. */
+void lower_forget_read(vyre_lower *lower, uint32_t node);
+
+/* The same for two operands of which either may be such a number. */
+void lower_adopt_either(vyre_lower *lower, const uint32_t nodes[2], vyre_operand *left,
+                        vyre_operand *right);
 
 /* lower_range.c */
 

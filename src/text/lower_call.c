@@ -177,6 +177,23 @@ static vyre_operand select_composite(vyre_lower *lower, const value_call *call,
     return result;
 }
 
+/* Lets operands that are plain numbers of a `let` take the type of the others. */
+static void adopt_operands(vyre_lower *lower, const value_call *call, vyre_operand *operands) {
+    vyre_rule rule = (vyre_rule)vyre_op_info_of(call->word->code)->rule;
+    for (uint32_t i = 0; i < call->count; i++) {
+        uint32_t nodes[2] = {argument(lower, call->node, i)};
+        if (role_of(rule, i) == ROLE_U32) {
+            lower_adopt(lower, nodes[0], &operands[i], VYRE_TYPE_U32);
+        }
+        for (uint32_t k = 0; k < i && role_of(rule, i) == ROLE_SAME; k++) {
+            nodes[1] = argument(lower, call->node, k);
+            if (role_of(rule, k) == ROLE_SAME) {
+                lower_adopt_either(lower, nodes, &operands[i], &operands[k]);
+            }
+        }
+    }
+}
+
 static vyre_operand lower_values(vyre_lower *lower, vyre_node node, const vyre_word *word,
                                  vyre_value_type expected) {
     vyre_op op = (vyre_op)word->code;
@@ -209,6 +226,7 @@ static vyre_operand lower_values(vyre_lower *lower, vyre_node node, const vyre_w
     if (!valid) {
         return lower_poison();
     }
+    adopt_operands(lower, &call, operands);
     if (!composite) {
         return apply_scalars(lower, &call, operands, spot);
     }
@@ -495,8 +513,12 @@ static vyre_operand lower_of_element(vyre_lower *lower, vyre_node call, const vy
     vyre_type type = valid ? vyre_scalar_of(place.type) : VYRE_TYPE_VOID;
     uint32_t operands[2] = {VYRE_NONE, VYRE_NONE};
     for (uint32_t i = 0; i < values; i++) {
-        operands[i] = lower_value(lower, argument(lower, call, 1 + i), type, NULL);
-        valid &= operands[i] != VYRE_NONE;
+        uint32_t node = argument(lower, call, 1 + i);
+        vyre_operand operand = lower_expression(lower, node, type);
+        lower_adopt(lower, node, &operand, type);
+        bool settled = lower_settle(lower, &operand, type, lower_spot(lower, node));
+        operands[i] = settled ? (uint32_t)operand.value : VYRE_NONE;
+        valid &= settled;
     }
     vyre_ordering ordering = VYRE_ORDERING_RELAXED;
     vyre_scope scope = VYRE_SCOPE_DEVICE;

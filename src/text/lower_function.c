@@ -323,6 +323,7 @@ static bool push_value(vyre_lower *lower, uint32_t node, vyre_lower_parameter pa
                        uint32_t position, const char *name) {
     vyre_value_type wanted = parameter.type;
     vyre_operand operand = lower_expression(lower, node, wanted);
+    lower_adopt(lower, node, &operand, wanted);
     if (operand.kind == VYRE_OPERAND_PLAIN) {
         lower_settle(lower, &operand, wanted, lower_spot(lower, node));
     }

@@ -29,20 +29,26 @@ static void name_value(vyre_lower *lower, vyre_operand value, vyre_node name, vy
 }
 
 /* Binds a name to what an expression gave. */
-static void bind_operand(vyre_lower *lower, vyre_node name, vyre_operand value) {
+static void bind_operand(vyre_lower *lower, vyre_node name, vyre_operand value,
+                         vyre_operand given) {
     bool valid = value.kind >= VYRE_OPERAND_VALUE;
-    lower_bind(lower, name,
-               (vyre_name_binding){.kind = VYRE_BINDING_VALUE,
-                                   .type = valid ? value.type : VYRE_TYPE_VOID,
-                                   .handle = valid ? (uint32_t)value.value : VYRE_NONE});
+    vyre_name_binding binding = {.kind = VYRE_BINDING_VALUE,
+                                 .type = valid ? value.type : VYRE_TYPE_VOID,
+                                 .handle = valid ? (uint32_t)value.value : VYRE_NONE};
+    if (valid && given.kind == VYRE_OPERAND_PLAIN && !name.detail) {
+        lower_remember_plain(&binding, given);
+    }
+    lower_bind(lower, name, binding);
 }
 
 static void lower_let(vyre_lower *lower, vyre_node node) {
     vyre_node name = lower_node(lower, node.a);
-    vyre_operand value =
-        lower_typed(lower, node.b, name.detail, "the value of", name.kind ? name.a : VYRE_NONE);
+    vyre_operand given = lower_expression(lower, node.b, name.detail), value = given;
+    lower_adopt(lower, node.b, &value, name.detail);
+    lower_check_type(lower, &value, name.detail, "the value of", name.kind ? name.a : VYRE_NONE,
+                     lower_spot(lower, node.b));
     name_value(lower, value, name, lower_node(lower, node.b));
-    bind_operand(lower, name, value);
+    bind_operand(lower, name, value, given);
 }
 
 static void lower_let_list(vyre_lower *lower, vyre_node node) {
@@ -60,7 +66,7 @@ static void lower_let_list(vyre_lower *lower, vyre_node node) {
                          lower_type_name(lower, name.detail, &rooms[1]));
         }
         name_value(lower, value, name, lower_node(lower, node.b));
-        bind_operand(lower, name, value);
+        bind_operand(lower, name, value, value);
     }
     lower->operands.count = base;
 }
