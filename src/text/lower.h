@@ -193,13 +193,10 @@ static inline vyre_spot lower_spot(const vyre_lower *lower, uint32_t node) {
     return vyre_node_spot(&lower->parser.syntax.nodes.items[node]);
 }
 
-/* The word of the language that a symbol is, and that a node calls; word 0 if it is none. */
-static inline const vyre_word *lower_word(const vyre_lower *lower, uint32_t symbol) {
-    return vyre_word_of(lower->unit->names.symbols.items[symbol].word);
-}
-static inline const vyre_word *lower_called(const vyre_lower *lower, vyre_node node) {
-    return node.kind == VYRE_NODE_CALL ? lower_word(lower, node.a) : vyre_word_of(0);
-}
+/* The word of the language that a symbol is, and that a node calls; word 0 if it is none or hidden
+ * by a declared name. A call is hidden only by a function, since nothing else can be called. */
+const vyre_word *lower_word(const vyre_lower *lower, uint32_t symbol);
+const vyre_word *lower_called(const vyre_lower *lower, vyre_node node);
 
 /* Adds a value, or so many mistakes, to the list under construction; false without memory. */
 bool lower_push(vyre_lower *lower, uint32_t value);
@@ -307,6 +304,17 @@ vyre_callee lower_callee(vyre_lower *lower, vyre_node node);
 
 /* Lowers all arguments of a call for the mistakes that are in them. */
 vyre_operand lower_look_through(vyre_lower *lower, vyre_node call);
+
+/* False after a report: the call of `name` has another number of operands. */
+bool lower_check_count(vyre_lower *lower, vyre_node call, const char *name, uint32_t wanted);
+
+/* lower_small.c */
+
+/* A call of a function of class VYRE_WORD_FUNCTION. */
+vyre_operand lower_small(vyre_lower *lower, vyre_node call, const vyre_word *word,
+                         vyre_type expected);
+
+/* lower_call.c */
 
 /* A call of an operation that gives several values, which go to the end of `values`. */
 void lower_group(vyre_lower *lower, vyre_node call);

@@ -18,7 +18,7 @@ vyre_operand lower_look_through(vyre_lower *lower, vyre_node call) {
     return lower_poison();
 }
 
-static bool check_count(vyre_lower *lower, vyre_node call, const char *name, uint32_t wanted) {
+bool lower_check_count(vyre_lower *lower, vyre_node call, const char *name, uint32_t wanted) {
     uint32_t found = vyre_parser_count(&lower->parser, call.b);
     if (found == wanted) {
         return true;
@@ -89,7 +89,7 @@ static vyre_operand lower_values(vyre_lower *lower, vyre_node call, const vyre_w
     const vyre_op_info *info = vyre_op_info_of(op);
     vyre_rule rule = (vyre_rule)info->rule;
     uint32_t count = info->shape == VYRE_SHAPE_V1 ? 1 : info->shape == VYRE_SHAPE_V2 ? 2 : 3;
-    if (!check_count(lower, call, word->text, count)) {
+    if (!lower_check_count(lower, call, word->text, count)) {
         return lower_poison();
     }
     vyre_operand operands[3];
@@ -155,7 +155,7 @@ static vyre_operand lower_values(vyre_lower *lower, vyre_node call, const vyre_w
 void lower_group(vyre_lower *lower, vyre_node call) {
     const char *name = vyre_op_info_of(VYRE_OP_MATRIX_MAD)->name;
     uint32_t operands[VYRE_MATRIX_OPERANDS], results[VYRE_MATRIX_C];
-    bool valid = check_count(lower, call, name, VYRE_MATRIX_OPERANDS);
+    bool valid = lower_check_count(lower, call, name, VYRE_MATRIX_OPERANDS);
     for (uint32_t i = 0; valid && i < VYRE_MATRIX_OPERANDS; i++) {
         bool is_word = i < VYRE_MATRIX_A + VYRE_MATRIX_B;
         operands[i] = lower_value(lower, argument(lower, call, i),
@@ -227,7 +227,7 @@ bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_bin
 
 /* len(a) and clear(a) */
 static vyre_operand lower_of_array(vyre_lower *lower, vyre_node call, const vyre_word *word) {
-    if (!check_count(lower, call, word->text, 1)) {
+    if (!lower_check_count(lower, call, word->text, 1)) {
         return lower_poison();
     }
     vyre_node node = lower_node(lower, argument(lower, call, 0));
@@ -293,7 +293,7 @@ static vyre_operand lower_of_element(vyre_lower *lower, vyre_node call, const vy
     uint32_t values = info->shape == VYRE_SHAPE_R_V1 ? 0 : info->shape == VYRE_SHAPE_R_V2 ? 1 : 2;
     bool is_atomic = info->effects & VYRE_EFFECT_ATOMIC;
     if (count < 1 + values || (!is_atomic && count > 1)) {
-        check_count(lower, call, word->text, 1 + values);
+        lower_check_count(lower, call, word->text, 1 + values);
         return lower_poison();
     }
     vyre_node place = lower_node(lower, argument(lower, call, 0));
@@ -410,6 +410,9 @@ vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_type expected) 
         }
         return lower_named_operation(lower, node, word, expected);
     }
+    if (word->class_of == VYRE_WORD_FUNCTION) {
+        return lower_small(lower, node, word, expected);
+    }
     vyre_callee callee = lower_callee(lower, node);
     if (!callee.unit) {
         return lower_poison();
@@ -451,10 +454,12 @@ void lower_call_statement(vyre_lower *lower, uint32_t number) {
     }
     static const char fix[] = "use the value, as in `let name = ...;`, or remove the statement";
     const vyre_word *word = lower_called(lower, node);
-    if (word->class_of == VYRE_WORD_OP) {
-        vyre_operand result = lower_named_operation(lower, node, word, VYRE_TYPE_VOID);
-        if (!(vyre_op_info_of(word->code)->effects & ~VYRE_EFFECT_SUBGROUP) &&
-            result.kind != VYRE_OPERAND_POISON) {
+    bool is_small = word->class_of == VYRE_WORD_FUNCTION;
+    if (word->class_of == VYRE_WORD_OP || is_small) {
+        vyre_operand result = is_small ? lower_small(lower, node, word, VYRE_TYPE_VOID)
+                                       : lower_named_operation(lower, node, word, VYRE_TYPE_VOID);
+        uint32_t effects = is_small ? 0 : vyre_op_info_of(word->code)->effects;
+        if (!(effects & ~(uint32_t)VYRE_EFFECT_SUBGROUP) && result.kind != VYRE_OPERAND_POISON) {
             lower_report(lower, vyre_node_spot(&node), 107, fix,
                          "the result of `%s` is not used, and it has no other effect", word->text);
         }

@@ -44,7 +44,8 @@ static void lower_let_list(vyre_lower *lower, vyre_node node) {
         called = vyre_op_info_of(word->code)->name;
         given = VYRE_MATRIX_C;
     } else if (call.kind == VYRE_NODE_LIBRARY_CALL ||
-               (call.kind == VYRE_NODE_CALL && word->class_of != VYRE_WORD_OP)) {
+               (call.kind == VYRE_NODE_CALL && word->class_of != VYRE_WORD_OP &&
+                word->class_of != VYRE_WORD_FUNCTION)) {
         vyre_callee callee = lower_callee(lower, call);
         if (callee.unit) {
             lower_inline(lower, callee, node.b);

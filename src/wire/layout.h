@@ -13,7 +13,7 @@
 
 enum {
     WIRE_MAJOR = 1,
-    WIRE_MINOR = 1, /* the newest that is read; written is the lowest that will do */
+    WIRE_MINOR = 2, /* the newest that is read; written is the lowest that will do */
 
     /* Header */
     WIRE_AT_MAGIC = 0,     /* 8 bytes */
@@ -44,13 +44,17 @@ _Static_assert(VYRE_SECTION_ARGS == 0 && VYRE_SECTION_INSTS == 7 && VYRE_SECTION
                    VYRE_SECTION_REQUIREMENT_PLACES == 16 && VYRE_SECTION_COUNT == 17,
                "a change of the sections needs a new version of the binary form");
 
-/* The lowest minor version that has an operation; a new one comes with a new version. */
-static inline uint32_t wire_op_minor(uint32_t op) {
-    return op == VYRE_OP_MATRIX_MAD ? 1 : 0;
+/* The lowest minor version that has an operation; a new one comes with a new version. Elementary
+ * functions on f64 came later than those on the other types. */
+static inline uint32_t wire_op_minor(uint32_t op, uint32_t type) {
+    bool is_new = op == VYRE_OP_EXP10 || op == VYRE_OP_LOG10 || op == VYRE_OP_FMOD;
+    bool is_wide = op < VYRE_OP_COUNT && type == VYRE_TYPE_F64 &&
+                   vyre_op_info_of(op)->rule == VYRE_RULE_ELEMENTARY;
+    return is_new || is_wide ? 2 : op == VYRE_OP_MATRIX_MAD ? 1 : 0;
 }
 
 #define WIRE_COUNT_OP(name, number, text, shape, rule, effects, cost, doc) +1
-_Static_assert(VYRE_OPS(WIRE_COUNT_OP) == 106,
+_Static_assert(VYRE_OPS(WIRE_COUNT_OP) == 109,
                "give a new operation its version in wire_op_minor, then count it here");
 #undef WIRE_COUNT_OP
 
@@ -61,7 +65,7 @@ static inline uint32_t wire_minor(const vyre_ir *ir) {
         minor = ir->scopes[i].file ? 1 : 0;
     }
     for (uint32_t i = 0; i < ir->inst_count && minor < WIRE_MINOR; i++) {
-        uint32_t needed = wire_op_minor(ir->insts[i].op);
+        uint32_t needed = wire_op_minor(ir->insts[i].op, ir->insts[i].type);
         minor = needed > minor ? needed : minor;
     }
     return minor;
