@@ -27,7 +27,7 @@ extern const math_format math_formats[FORMAT_COUNT];
 float format_round(const math_format *format, double value);
 
 /* Its number among those of the format: neighbours differ by 1, both zeros are 0. */
-int64_t format_position(const math_format *format, uint64_t bits);
+int64_t format_position(const math_format *format, uint64_t word);
 
 /* A value of a format of 16 bits. */
 float format_value(const math_format *format, uint16_t bits);
