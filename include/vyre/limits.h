@@ -27,6 +27,7 @@
     X(SCOPES, 1048576, "inlined calls that places remember")                                       \
     X(TEXT_BYTES, 268435456, "bytes of a source text")                                             \
     X(WIRE_BYTES, 1073741824, "bytes of a program's binary form")                                  \
+    X(COMPILED, 131072, "instructions of a program that cpu and cuda compile, functions expanded") \
     X(DIAGNOSTICS, 100, "errors reported for a text before it gives up")
 
 /* Bytes of stack that a thread must have left to call the library, whatever the program. */

@@ -291,6 +291,22 @@ static inline bool vyre_for_numbers_of(const vyre_ir *ir, uint32_t loop, vyre_fo
     return true;
 }
 
+/* Whether a range never runs, whatever the parts are that are unknown: NULL. Numbers are extended
+ * to 64 bits. */
+static inline bool vyre_range_never_runs(vyre_type type, const uint64_t *first, const uint64_t *end,
+                                         bool counts_down) {
+    uint32_t unused = 64 - vyre_type_bytes(type) * 8;
+    if (vyre_lookup_class(type) == VYRE_CLASS_SIGNED) {
+        int64_t most = INT64_MAX >> unused, least = INT64_MIN >> unused;
+        int64_t low = first ? (int64_t)*first : least, high = end ? (int64_t)*end : most;
+        int64_t top = first ? (int64_t)*first : most, bottom = end ? (int64_t)*end : least;
+        return counts_down ? top <= bottom : low >= high;
+    }
+    uint64_t most = UINT64_MAX >> unused;
+    return counts_down ? (first ? *first : most) <= (end ? *end : 0)
+                       : (first ? *first : 0) >= (end ? *end : most);
+}
+
 static inline uint32_t vyre_for_counter(uint32_t loop) {
     return loop + 1;
 }

@@ -307,6 +307,40 @@ static void print_results(printer *p, uint32_t owner) {
     vyre_strbuf_puts(&p->text, count > 1 ? ") = " : " = ");
 }
 
+/* The part of a range, by its bits where the language would not take the number as it is. */
+static void print_bound(printer *p, uint32_t operand, bool by_bits) {
+    if (!by_bits || vyre_operand_is_value(operand)) {
+        print_operand(p, operand);
+        return;
+    }
+    const vyre_const *row = vyre_operand_const(p->ir, operand);
+    vyre_strbuf_printf(&p->text, "bits<%s>(0x%llx)", vyre_type_name(vyre_const_type(row)),
+                       (unsigned long long)row->bits);
+}
+
+/* The language counts down by a negative number and refuses a range that shows it never runs. */
+static void print_range(printer *p, uint32_t loop) {
+    vyre_for_range range = vyre_for_range_of(p->ir, loop);
+    vyre_type type = vyre_inst_type(&p->ir->insts[vyre_for_counter(loop)]);
+    bool is_signed = vyre_lookup_class(type) == VYRE_CLASS_SIGNED;
+    const uint32_t parts[3] = {range.first, range.end, range.step};
+    uint64_t numbers[3];
+    const uint64_t *known[3];
+    for (int i = 0; i < 3; i++) {
+        bool is_constant = vyre_operand_is_constant(parts[i]);
+        numbers[i] = is_constant ? vyre_const_extended(vyre_operand_const(p->ir, parts[i])) : 0;
+        known[i] = is_constant ? &numbers[i] : NULL;
+    }
+    bool by_bits = vyre_range_never_runs(type, known[0], known[1], false) ||
+                   (known[2] && (!numbers[2] || (is_signed && numbers[2] >> 63)));
+    print_bound(p, range.first, by_bits);
+    vyre_strbuf_puts(&p->text, "..");
+    print_bound(p, range.end, by_bits);
+    vyre_strbuf_puts(&p->text, " step ");
+    print_bound(p, range.step, by_bits);
+    vyre_strbuf_putc(&p->text, ' ');
+}
+
 static void print_carried(printer *p, uint32_t loop, const char *prefix) {
     vyre_list initial = vyre_loop_initial(p->ir, loop);
     if (!initial.count) {
@@ -333,19 +367,12 @@ static void open_block(printer *p, uint32_t at) {
         vyre_strbuf_putc(&p->text, ' ');
         break;
     case VYRE_OP_LOOP: print_carried(p, at, ""); break;
-    case VYRE_OP_FOR: {
-        vyre_for_range range = vyre_for_range_of(p->ir, at);
+    case VYRE_OP_FOR:
         print_value(p, vyre_for_counter(at));
         vyre_strbuf_puts(&p->text, " in ");
-        print_operand(p, range.first);
-        vyre_strbuf_puts(&p->text, "..");
-        print_operand(p, range.end);
-        vyre_strbuf_puts(&p->text, " step ");
-        print_operand(p, range.step);
-        vyre_strbuf_putc(&p->text, ' ');
+        print_range(p, at);
         print_carried(p, at, "with ");
         break;
-    }
     case VYRE_OP_INLINE:
     case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
         break;

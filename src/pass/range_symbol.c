@@ -64,8 +64,7 @@ void range_at_least(range_state *s, uint32_t atom, const poly *p) {
 }
 
 static bool is_kept(range_kept kept, const poly *p) {
-    poly other = range_unkeep(kept);
-    return poly_equal(&other, p);
+    return poly_terms_equal(kept.terms, kept.count, p->terms, p->count);
 }
 
 uint32_t range_symbol_atom(range_state *s, range_symbol op, const poly *left, const poly *right,

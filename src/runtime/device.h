@@ -78,6 +78,8 @@ struct vyre_device {
     pthread_cond_t given_back;
 
     pthread_mutex_t pipelines;
+    uint32_t abandoned;           /* compiles that go on past their deadline, without a caller */
+    pthread_cond_t abandoned_end; /* of one of them */
     vyre_pipeline *buckets[VYRE_PIPELINE_BUCKETS];
     vyre_pipeline *newest, *oldest;
     vyre_cache_counts counts;

@@ -7,6 +7,7 @@
  * lower_program.c    programs, phases, repeats
  * lower_statement.c  declarations and assignments
  * lower_block.c      if, loops, inline, and the jumps out of them
+ * lower_range.c      the range of a `for`
  * lower_expression.c numbers, operators, names, conversions
  * lower_call.c       calls of operations
  * lower_function.c   calls of functions, which are inlined
@@ -171,6 +172,7 @@ typedef struct vyre_lower {
     uint32_t depth;            /* of expressions and calls, inlined ones included */
     uint32_t loops;            /* open ones */
     bool poisoned;             /* something the program uses is wrong, as the list knows */
+    uint32_t foreign_line;     /* of the latest report of a word of other languages */
     uint64_t inlined;          /* nodes of inlined functions, of the whole file */
     bool exhausted;            /* they were too many, as has been reported */
     VYRE_VEC(uint8_t) written; /* by resource: whether something may have written it */
@@ -363,6 +365,13 @@ void lower_else(vyre_lower *lower);
 void lower_end(vyre_lower *lower, vyre_node node);
 void lower_jump(vyre_lower *lower, uint32_t number);
 void lower_unread(vyre_lower *lower);
+
+/* lower_range.c */
+
+/* First, end and step of a `for`, whose nodes are given; VYRE_NONE for a mistake. True for a range
+ * that counts down: its numbers are complements, and so is its counter. */
+bool lower_range(vyre_lower *lower, const uint32_t nodes[3], uint32_t values[3]);
+uint32_t lower_complement(vyre_lower *lower, uint32_t value, vyre_spot spot);
 
 /* lower_size.c */
 

@@ -193,6 +193,12 @@ const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t
         lower_unknown(lower, node, symbol, false);
         return NULL;
     }
+    uint32_t number = lower->unit->names.symbols.items[symbol].item;
+    vyre_item item = number == VYRE_NONE ? (vyre_item){0} : lower->unit->items.items[number];
+    if (!binding && number != VYRE_NONE && item.kind == VYRE_ITEM_CONSTANT &&
+        lower_constant_item(lower, item.index).kind == VYRE_OPERAND_POISON) {
+        return NULL;
+    }
     vyre_name_text text;
     vyre_spot spot = vyre_node_spot(&node);
     spot.length = (uint32_t)vyre_symbol_text(&lower->unit->names, symbol).size;

@@ -538,6 +538,17 @@ static vyre_operand lower_component(vyre_lower *lower, vyre_node node) {
     if (word->class_of == VYRE_WORD_OP && vyre_op_is_position(word->code)) {
         return lower_position(lower, node, (vyre_op)word->code, node.detail);
     }
+    vyre_name_binding *binding = vyre_names_find(&lower->unit->names, node.a);
+    if (binding && (binding->kind == VYRE_BINDING_POISON ||
+                    (binding->kind == VYRE_BINDING_VALUE && binding->handle == VYRE_NONE))) {
+        return lower_poison();
+    }
+    if (!binding && word->class_of != VYRE_WORD_OP &&
+        lower->unit->names.symbols.items[node.a].item == VYRE_NONE) {
+        node.length = (uint32_t)vyre_symbol_text(&lower->unit->names, node.a).size;
+        lower_unknown(lower, node, node.a, false);
+        return lower_poison();
+    }
     vyre_name_text text;
     lower_report(lower, vyre_node_spot(&node), 204,
                  "use components with gid, lid, wid and num_workgroups only",

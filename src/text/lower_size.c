@@ -176,6 +176,13 @@ static uint32_t lower_size_name(vyre_lower *lower, vyre_node node) {
     if (binding && binding->kind == VYRE_BINDING_ARRAY) {
         return lower_length(lower, node, node.a);
     }
+    if (binding && binding->kind == VYRE_BINDING_REPEAT) {
+        lower_report(lower, vyre_node_spot(&node), 604,
+                     "use the largest size, and compare with the count inside the phase, as in `if "
+                     "gid < i { ... }`",
+                     "the count of a repeat cannot be part of a size");
+        return VYRE_NONE;
+    }
     return binding && binding->kind == VYRE_BINDING_POISON
                ? VYRE_NONE
                : refuse(lower, node, lower_kind_of(lower, node.a));

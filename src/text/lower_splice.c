@@ -112,6 +112,22 @@ static vyre_given constant_scalar(vyre_lower *lower, uint32_t number,
         .spot = spot};
 }
 
+/* A value that exists only once the program runs; between phases nothing computes. */
+static vyre_given computed_scalar(vyre_lower *lower, vyre_node node, vyre_callee callee,
+                                  uint32_t position) {
+    vyre_name_text name;
+    bool is_element = node.kind == VYRE_NODE_ELEMENT;
+    lower_report(lower, vyre_node_spot(&node), 301,
+                 is_element ? "pass a scalar argument of the program or a constant; only a phase "
+                              "reads elements"
+                            : "pass a scalar argument of the program or a constant; only a phase "
+                              "computes values",
+                 "argument %u of `%s` is %s, expected a scalar argument or a constant", position,
+                 lower_callee_name(callee, &name),
+                 is_element ? "an element of an array" : "a computed value");
+    return poisoned(vyre_node_spot(&node));
+}
+
 static vyre_given scalar_argument(vyre_lower *lower, uint32_t number,
                                   vyre_lower_parameter parameter, uint32_t position,
                                   vyre_callee callee) {
@@ -125,11 +141,14 @@ static vyre_given scalar_argument(vyre_lower *lower, uint32_t number,
     if (binding) {
         return wrong_scalar(lower, node, callee, position, "an array", wanted);
     }
+    if (node.kind == VYRE_NODE_ERROR) {
+        return poisoned(vyre_node_spot(&node));
+    }
     if (lower_is_constant(lower, number)) {
         return constant_scalar(lower, number, parameter, position, callee);
     }
-    if (!(vyre_type_class_of(wanted) & VYRE_CLASS_INTEGER)) {
-        return wrong_scalar(lower, node, callee, position, "a size", wanted);
+    if (node.kind == VYRE_NODE_ELEMENT || !(vyre_type_class_of(wanted) & VYRE_CLASS_INTEGER)) {
+        return computed_scalar(lower, node, callee, position);
     }
     uint32_t size = lower_size(lower, number);
     vyre_spot spot = vyre_node_spot(&node);

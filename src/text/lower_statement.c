@@ -252,9 +252,54 @@ static void warn_unreachable(vyre_lower *lower, vyre_node node) {
     }
 }
 
+static void poison(vyre_lower *lower, uint32_t name) {
+    lower_bind(lower, lower_node(lower, name), (vyre_name_binding){.kind = VYRE_BINDING_POISON});
+}
+
+static void poison_list(vyre_lower *lower, uint32_t list) {
+    for (uint32_t i = 0; i < vyre_parser_count(&lower->parser, list); i++) {
+        poison(lower, vyre_parser_item(&lower->parser, list, i));
+    }
+}
+
+/* A statement whose text is wrong has had its report: what it declares counts as declared, its
+ * block is looked at, and its expressions are not. True if nothing is left to lower. */
+static bool lower_broken(vyre_lower *lower, uint32_t number) {
+    vyre_node *node = &lower->parser.syntax.nodes.items[number];
+    uint32_t *words = lower->parser.syntax.words.items;
+    switch (node->kind) {
+    case VYRE_NODE_LET:
+    case VYRE_NODE_VAR:
+    case VYRE_NODE_ARRAY:
+    case VYRE_NODE_SHARED: poison(lower, node->a); return true;
+    case VYRE_NODE_LET_LIST: poison_list(lower, node->a); return true;
+    case VYRE_NODE_ASSIGN:
+    case VYRE_NODE_EVALUATE:
+    case VYRE_NODE_BARRIER: return true;
+    case VYRE_NODE_IF:
+    case VYRE_NODE_WHILE: node->a = 0; return false;
+    case VYRE_NODE_FOR:
+        words[node->a + VYRE_FOR_FIRST] = words[node->a + VYRE_FOR_END] = 0;
+        words[node->a + VYRE_FOR_STEP] = VYRE_NONE;
+        return false;
+    case VYRE_NODE_BREAK:
+    case VYRE_NODE_CONTINUE:
+    case VYRE_NODE_YIELD:
+    case VYRE_NODE_RETURN:
+        for (uint32_t i = 0; node->a != VYRE_NONE && i < words[node->a]; i++) {
+            words[node->a + 1 + i] = 0;
+        }
+        return false;
+    default: return false;
+    }
+}
+
 void lower_statement(vyre_lower *lower, uint32_t number) {
-    vyre_node node = lower_node(lower, number);
     lower_spoil(lower);
+    if (lower->parser.broken && lower_broken(lower, number)) {
+        return;
+    }
+    vyre_node node = lower_node(lower, number);
     bool is_own = node.kind != VYRE_NODE_ERROR && node.kind != VYRE_NODE_END &&
                   node.kind != VYRE_NODE_ELSE && node.kind < VYRE_NODE_SCRATCH;
     if (is_own) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "text/foreign.h"
 #include "text/parse.h"
 
 static vyre_open_block *top(vyre_parser *parser) {
@@ -12,7 +13,8 @@ static vyre_open_block *top(vyre_parser *parser) {
 static uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_program) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     uint32_t name = parse_name(parser, what);
-    parse_expect(parser, VYRE_TOKEN_COLON, "write name and type, as in `x: f32`");
+    parse_expect(parser, VYRE_TOKEN_COLON,
+                 "write name and type, as in `x: f32` or `x: buffer<f32>`");
     if (parser->lost) {
         return parse_node(parser, VYRE_NODE_ARGUMENT, spot, 0, name, VYRE_NONE);
     }
@@ -56,7 +58,8 @@ static uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_pr
 
 static uint32_t parse_argument_list(vyre_parser *parser, const char *what, bool of_program) {
     size_t pending = parser->pending.count;
-    parse_expect(parser, VYRE_TOKEN_LEFT_PAREN, "list the arguments in parentheses");
+    parse_expect(parser, VYRE_TOKEN_LEFT_PAREN,
+                 "list the arguments in parentheses; types are written out, there are no generics");
     while (!parser->lost && !parse_at(parser, VYRE_TOKEN_RIGHT_PAREN)) {
         if (parser->pending.count - pending == VYRE_LIMIT_ARGUMENTS) {
             parse_error(parser, vyre_token_spot(&parser->state.token), 701,
@@ -235,11 +238,43 @@ static uint32_t parse_function(vyre_parser *parser, vyre_spot spot) {
     return node;
 }
 
+/* `const float PI = 3.14;` of other languages: reports the type and goes on to the name. */
+static void explain_constant(vyre_parser *parser) {
+    vyre_token token = parser->state.token;
+    const char *type = token.kind == VYRE_TOKEN_TYPE
+                           ? vyre_type_name(vyre_token_type(&parser->state.lexer, &token))
+                           : vyre_foreign_type(parse_text(parser, token));
+    if (!type || parse_peek(parser).kind != VYRE_TOKEN_NAME) {
+        return;
+    }
+    char fix[64];
+    snprintf(fix, sizeof fix, "write `const NAME: %s = value;`", type);
+    parse_unexpected(parser, "the name of a constant", fix);
+    while (parse_peek(parser).kind == VYRE_TOKEN_NAME) {
+        parse_advance(parser);
+    }
+}
+
+static void explain_table(vyre_parser *parser) {
+    parse_error(parser, vyre_token_spot(&parser->state.token), 102,
+                "pass the numbers as a `buffer` argument, or fill `var k: u32[4];` in the program",
+                "a constant is one number, not an array");
+    parser->lost = true;
+}
+
 static uint32_t parse_constant(vyre_parser *parser, vyre_spot spot) {
+    explain_constant(parser);
     uint32_t name = parse_name(parser, "a constant");
     if (!parser->lost && parse_take(parser, VYRE_TOKEN_COLON)) {
-        vyre_type type = parse_type(parser);
+        bool is_array = parse_at(parser, VYRE_TOKEN_LEFT_BRACKET);
+        vyre_type type = is_array ? VYRE_TYPE_VOID : parse_type(parser);
         parser->syntax.nodes.items[name].detail = (uint8_t)type;
+        is_array |= parse_at(parser, VYRE_TOKEN_LEFT_BRACKET);
+        if (is_array && !parser->lost) {
+            explain_table(parser);
+        }
+    } else if (!parser->lost && parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        explain_table(parser);
     }
     parse_expect(parser, VYRE_TOKEN_ASSIGN, "a constant needs a value: `const NAME = value;`");
     uint32_t value = parser->lost ? 0 : vyre_parse_expression(parser);
@@ -251,26 +286,24 @@ static uint32_t parse_constant(vyre_parser *parser, vyre_spot spot) {
     return node;
 }
 
-/* Not a word that starts an item: one of them misspelt, or what other languages write? */
+/* Not a word that starts an item: what other languages write, or one of them misspelt? */
 static void explain_item(vyre_parser *parser, vyre_token token) {
-    static const char *const meanings[][2] = {
-        {"program", "program"}, {"kernel", "program"}, {"fn", "fn"},
-        {"function", "fn"},     {"func", "fn"},        {"def", "fn"},
-        {"void", "fn"},         {"const", "const"},    {"constant", "const"},
-    };
-    enum { MEANINGS = sizeof meanings / sizeof *meanings };
+    static const char *const words[] = {"program", "fn", "const", "function", "kernel"};
+    vyre_str text = parse_text(parser, token);
+    bool is_type = token.kind == VYRE_TOKEN_TYPE || vyre_foreign_type(text);
+    const char *foreign = vyre_foreign_fix(is_type ? vyre_str_of("function") : text);
     vyre_near near;
-    vyre_near_init(&near, (vyre_str){parser->source->text + token.offset, token.length});
-    for (size_t i = 0; i < MEANINGS && token.kind == VYRE_TOKEN_NAME; i++) {
-        vyre_near_add(&near, vyre_str_of(meanings[i][0]));
+    vyre_near_init(&near, text);
+    for (size_t i = 0; i < sizeof words / sizeof *words && token.kind == VYRE_TOKEN_NAME; i++) {
+        vyre_near_add(&near, vyre_str_of(words[i]));
     }
     char fix[64] = "put statements inside a program or function";
-    for (size_t i = 0; i < MEANINGS && near.count; i++) {
-        if (meanings[i][0] == near.names[0].data) {
-            snprintf(fix, sizeof fix, "write `%s`", meanings[i][1]);
-        }
+    if (near.count) {
+        snprintf(fix, sizeof fix, "write `%.*s`", (int)near.names[0].size, near.names[0].data);
+        bool is_foreign = near.names[0].data == words[3] || near.names[0].data == words[4];
+        foreign = foreign || !is_foreign ? foreign : vyre_foreign_fix(near.names[0]);
     }
-    parse_unexpected(parser, "`program`, `fn` or `const`", fix);
+    parse_unexpected(parser, "`program`, `fn` or `const`", foreign ? foreign : fix);
 }
 
 uint32_t vyre_parse_item(vyre_parser *parser) {
@@ -453,7 +486,7 @@ uint32_t vyre_parse_next(vyre_parser *parser) {
     parser->pending.count = 0;
     parser->depth = 0;
     bool was_lost = parser->lost;
-    parser->lost = false;
+    parser->lost = parser->broken = false;
     parser->quiet = parser->state.token.malformed;
     if (parser->blocks.count == parser->state.base) {
         return VYRE_NONE;

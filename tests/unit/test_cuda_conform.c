@@ -17,7 +17,7 @@ static void random_programs(void **state) {
     vyre_device_cache_limit(cuda, 0);
     const conform_pair both = {oracle, cuda, vyre_reference_has_one_answer};
     uint64_t first = test_seed() * 200000;
-    uint64_t count = test_work(40, 8);
+    uint64_t count = test_work(40, 3);
     for (uint64_t seed = first; seed < first + count; seed++) {
         conform_trial trial;
         vyre_outputs expected;
@@ -42,6 +42,9 @@ static void turns_are_those_of_the_oracle(void **state) {
     for (size_t p = 0; p < sizeof loops / sizeof *loops; p++) {
         vyre_program *program = contract_program(loops[p]);
         for (size_t c = 0; c < 2 * sizeof loop_turns / sizeof *loop_turns; c++) {
+            if (!test_takes(c / 2 + p)) {
+                continue;
+            }
             uint32_t left = loop_turns[c / 2], y[70];
             size_t length = c % 4 < 2 ? 70 : 33; /* rows are kept, and changed */
             for (uint32_t i = 0; i < 70; i++) {

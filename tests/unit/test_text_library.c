@@ -483,8 +483,8 @@ static void mistakes_name_file_line_and_the_calls(void **state) {
         " 7 |     repeat n { phase over x { x[gid] += 1; } }\n"
         "   |            ^\n"
         "   = In: `torn.turns`, called from my.vyre:2:21\n"
-        "   = Fix: use numbers, constants, integer arguments, len(buffer), + - * / %, min, "
-        "max and ceil_div\n");
+        "   = Fix: use the largest size, and compare with the count inside the phase, as in `if "
+        "gid < i { ... }`\n");
     check_refused(
         "program p(y: inout buffer<u32>) over y workgroup 64 {\n"
         "    if gid < 3 { y[gid] = mix.together(gid); }\n}",
@@ -589,8 +589,16 @@ static void calls_that_cannot_be_are_refused(void **state) {
          "argument 2 of `far.scale` is u64, expected u32",
          "write far.scale(x: inout buffer<u32>, by: u32, f: f32, flag: bool)"},
         {"program p(y: inout buffer<u32>) { far.scale(y, 1, len(y), true); }",
-         "argument 3 of `far.scale` is a size, expected f32",
-         "write far.scale(x: inout buffer<u32>, by: u32, f: f32, flag: bool)"},
+         "argument 3 of `far.scale` is a computed value, expected a scalar argument or a constant",
+         "pass a scalar argument of the program or a constant; only a phase computes values"},
+        {"program p(y: inout buffer<u32>, x: buffer<f32>) { far.scale(y, 1, x[0], true); }",
+         "argument 3 of `far.scale` is an element of an array, expected a scalar argument or a "
+         "constant",
+         "pass a scalar argument of the program or a constant; only a phase reads elements"},
+        {"program p(y: inout buffer<u32>) { far.scale(y, y[0], 1, true); }",
+         "argument 2 of `far.scale` is an element of an array, expected a scalar argument or a "
+         "constant",
+         "pass a scalar argument of the program or a constant; only a phase reads elements"},
         {"program p(y: inout buffer<u32>) { far.scale(y, y, 1, true); }",
          "argument 2 of `far.scale` is an array, expected u32",
          "write far.scale(x: inout buffer<u32>, by: u32, f: f32, flag: bool)"},

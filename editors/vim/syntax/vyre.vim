@@ -56,9 +56,9 @@ syntax match vyreNumber "\<\d[0-9_]*\%([iu]\%(8\|16\|32\|64\)\?\)\?\>"
 syntax match vyreNumber "\<0x\x[0-9a-fA-F_]*\%([iu]\%(8\|16\|32\|64\)\?\)\?\>"
 syntax match vyreNumber "\<0b[01][01_]*\%([iu]\%(8\|16\|32\|64\)\?\)\?\>"
 syntax match vyreFloat "\<\d[0-9_]*\%(f\|f16\|bf16\|f32\|f64\)\>"
-syntax match vyreFloat "\<\d[0-9_]*\.\d[0-9_]*\%(e[-+]\?\d\+\)\?\%(f\|f16\|bf16\|f32\|f64\)\?\>"
-syntax match vyreFloat "\<\d[0-9_]*e[-+]\?\d\+\%(f\|f16\|bf16\|f32\|f64\)\?\>"
-syntax match vyreFloat "\<0x\x[0-9a-fA-F_]*\%(\.\x\+\)\?p[-+]\?\d\+\%(f\|f16\|bf16\|f32\|f64\)\?\>"
+syntax match vyreFloat "\<\d[0-9_]*\.\d[0-9_]*\%([eE][-+]\?\d\+\)\?\%(f\|f16\|bf16\|f32\|f64\)\?\>"
+syntax match vyreFloat "\<\d[0-9_]*[eE][-+]\?\d\+\%(f\|f16\|bf16\|f32\|f64\)\?\>"
+syntax match vyreFloat "\<0x\x[0-9a-fA-F_]*\%(\.\x\+\)\?[pP][-+]\?\d\+\%(f\|f16\|bf16\|f32\|f64\)\?\>"
 syntax keyword vyreFloat inf nan
 syntax match vyreCharacter "'\%([^'\\]\|\\[nrt0\\']\|\\x\x\x\)'"
 
