@@ -69,6 +69,7 @@ typedef enum vyre_severity { VYRE_SEVERITY_ERROR, VYRE_SEVERITY_WARNING } vyre_s
     X(605, ERROR, "repeat is not valid")                                                           \
     X(606, ERROR, "program without a phase")                                                       \
     X(607, ERROR, "component beyond the domain")                                                   \
+    X(608, ERROR, "swap is not valid")                                                             \
     X(701, ERROR, "limit exceeded")                                                                \
     X(702, ERROR, "too many errors")                                                               \
     X(703, ERROR, "not in canonical form")                                                         \

@@ -12,10 +12,12 @@
     X(EXPRESSION_NESTING, 256, "parentheses and operators nested in one expression")               \
     X(CARRIED, 4096, "values carried by one loop, branch or call")                                 \
     X(ARGUMENTS, 256, "arguments of a program or function")                                        \
-    X(RESOURCES, 4096, "buffers, scratch, shared and private arrays of a program")                 \
+    X(STRUCT_SCALARS, 256, "scalars of a struct, with those of the structs in it")                 \
+    X(RESOURCES, 4096, "buffers, scratch, constant, shared and private arrays of a program")       \
     X(SHARED_ARRAYS, 64, "shared arrays of a phase")                                               \
     X(SHARED_BYTES, 262144, "bytes of shared memory of a workgroup")                               \
     X(PRIVATE_BYTES, 65536, "bytes of private arrays of an invocation")                            \
+    X(CONSTANT_BYTES, 524288, "bytes of all constant arrays of a program")                         \
     X(SIZE_NODES, 65536, "terms in all size expressions of a program")                             \
     X(REQUIREMENTS, 4096, "sizes of a program that must be equal, in pairs")                       \
     X(PHASES, 4096, "phases of a program")                                                         \

@@ -69,22 +69,27 @@ typedef enum vyre_resource_kind {
     VYRE_RESOURCE_BUFFER,
     VYRE_RESOURCE_SCRATCH,
     VYRE_RESOURCE_SHARED,
-    VYRE_RESOURCE_PRIVATE
+    VYRE_RESOURCE_PRIVATE,
+    VYRE_RESOURCE_CONSTANT /* read-only; its elements are in `data` */
 } vyre_resource_kind;
 
 /* An array that can be indexed. Buffers come first, in argument order, then scratch arrays, then
- * the shared and private arrays of each phase. */
+ * constant arrays in the order of their first use, then the shared and private arrays of each
+ * phase. */
 typedef struct vyre_resource {
     uint8_t kind;   /* vyre_resource_kind */
     uint8_t type;   /* of the elements */
-    uint8_t access; /* buffers: vyre_access; others: inout */
+    uint8_t access; /* buffers: vyre_access; constant arrays: in; others: inout */
     uint8_t zero;
-    uint32_t size;   /* buffers and scratch: length in elements, as a size; VYRE_NONE: any length */
-    uint32_t length; /* shared and private: length in elements; else 0 */
+    uint32_t size;   /* buffers and scratch: length in elements, as a size; VYRE_NONE: any length.
+                      * shared: the same, or VYRE_NONE where `length` is its length.
+                      * constant arrays: where the elements start in `data`, a multiple of 8 */
+    uint32_t length; /* shared, private and constant arrays: length in elements; else 0 */
 } vyre_resource;
 
 /* Size expressions. The host evaluates them in checked 64-bit arithmetic before the run. A size is
- * the index of its last node; operands directly precede their operator. */
+ * the index of its last node; operands directly precede their operator. Sizes of steps inside a
+ * repeat may use its counter; the host checks them for all iterations before the run. */
 #define VYRE_SIZE_OPS(X)                                                                           \
     X(CONST, 0, "const", 0) /* a: low half, b: high half */                                        \
     X(LEN, 1, "len", 0)     /* a: argument, a buffer */                                            \
@@ -96,7 +101,8 @@ typedef struct vyre_resource {
     X(REM, 7, "%", 2)                                                                              \
     X(MIN, 8, "min", 2)                                                                            \
     X(MAX, 9, "max", 2)                                                                            \
-    X(CEIL_DIV, 10, "ceil_div", 2)
+    X(CEIL_DIV, 10, "ceil_div", 2)                                                                 \
+    X(ITERATION, 11, "iteration", 0) /* a: step, a repeat around the use */
 
 typedef enum vyre_size_op {
 #define VYRE_SIZE_ENUM(name, number, text, operands) VYRE_SIZE_##name = number,
@@ -115,7 +121,8 @@ typedef struct vyre_phase {
     uint32_t dimensions;                   /* 1 to 3 */
     uint32_t domain[3];                    /* sizes; VYRE_NONE for unused dimensions */
     uint32_t from_resource;                /* array that holds the domain, or VYRE_NONE */
-    uint32_t from_index;                   /* its index there, a size; domain[0] is the maximum */
+    uint32_t from_index;                   /* its index there, a size; further dimensions are in the
+                                            * elements behind it, and `domain` is the maximum */
     uint32_t workgroup[3];                 /* 0, 0, 0 without a workgroup clause */
     uint32_t subgroup;                     /* width; 0 if the phase uses no subgroup operations */
 } vyre_phase;
@@ -123,15 +130,19 @@ typedef struct vyre_phase {
 typedef enum vyre_step_kind {
     VYRE_STEP_PHASE,
     VYRE_STEP_REPEAT_COUNT,
-    VYRE_STEP_REPEAT_WHILE
+    VYRE_STEP_REPEAT_WHILE,
+    VYRE_STEP_SWAP, /* exchanges the contents of two arrays of the same type and length */
+    VYRE_STEP_IF,   /* runs its contents if an element is not zero */
+    VYRE_STEP_ELSE  /* directly behind an `if`: runs its contents if the `if` did not */
 } vyre_step_kind;
 
-/* Steps, in execution order. The steps that a repeat contains follow it. */
+/* Steps, in execution order. The steps that a repeat, `if` or `else` contains follow it. */
 typedef struct vyre_step {
     uint32_t kind;     /* vyre_step_kind */
     uint32_t end;      /* the first step after this one and its contents */
-    uint32_t size;     /* phase: its index; count: a size; while: index in `resource`, a size */
-    uint32_t resource; /* while: the array; else VYRE_NONE */
+    uint32_t size;     /* phase: its index; count: a size; while, if: index in `resource`, a size;
+                        * swap: the second array; else: VYRE_NONE */
+    uint32_t resource; /* while, if: the array; swap: the first array; others VYRE_NONE */
 } vyre_step;
 
 /* Two sizes that must be equal for the program to start. */
@@ -176,8 +187,9 @@ typedef struct vyre_ir {
     const vyre_inst *insts;
     const char *strings; /* name of the program, then of its arguments, each with a NUL */
     const vyre_requirement *requirements;
+    const uint8_t *data; /* elements of constant arrays, little-endian */
     uint32_t arg_count, resource_count, size_count, step_count, phase_count;
-    uint32_t const_count, operand_count, inst_count, string_bytes, requirement_count;
+    uint32_t const_count, operand_count, inst_count, string_bytes, requirement_count, data_bytes;
 
     /* Debug information. It does not affect the meaning or the digest. Name 0 means no name. */
     const char *debug_strings;            /* starts with an empty string */
@@ -219,7 +231,7 @@ static inline vyre_type vyre_operand_type(const vyre_ir *ir, uint32_t operand) {
 /* Evaluates a size. `arguments` has one number for each argument: the length of a buffer in
  * elements, or the value of an integer scalar, sign- or zero-extended to 64 bits. Other scalars are
  * ignored. Underflow, overflow, division by zero and negative scalars are errors, which show the
- * expression. */
+ * expression. Counters of repeats are 0, as in the first iteration. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_size_eval(const vyre_program *program, uint32_t size,
                                                   const uint64_t *arguments, uint64_t *out_value);
 
@@ -240,6 +252,7 @@ typedef struct vyre_stats {
     uint32_t loads, stores, atomics, barriers, grid_barriers, subgroup_ops;
     uint32_t integer_ops, float_ops, elementary_ops;
     uint32_t shared_bytes, private_bytes; /* the largest of any phase */
+    uint32_t constant_bytes;              /* of all constant arrays */
     uint64_t cost;                        /* of all instructions, each counted once */
     uint64_t memory_bytes;                /* heap memory of the program */
 } vyre_stats;

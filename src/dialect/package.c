@@ -135,6 +135,15 @@ static vyre_status append_element(reading *r, vyre_operation *operation, vyre_va
                    ? VYRE_OK
                    : vyre_package_mistake(r->package, place, no_entry(r, entry));
     }
+    if (!function->is_elementwise) {
+        return vyre_package_mistake(
+            r->package, place,
+            vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                             "take and return single numbers, or call it from a function that does",
+                             "the fn `%s` has a vector, a struct or an inout variable among its "
+                             "parameters or results",
+                             entry));
+    }
     if (!r->text.size) {
         vyre_strbuf_add(&r->text, r->source->text, r->source->size);
         vyre_strbuf_putc(&r->text, '\n');

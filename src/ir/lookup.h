@@ -18,6 +18,15 @@ extern const uint8_t vyre_type_classes[VYRE_TYPE_COUNT];
 
 /* Tables */
 
+static inline bool vyre_step_is_repeat(const vyre_step *step) {
+    return step->kind == VYRE_STEP_REPEAT_COUNT || step->kind == VYRE_STEP_REPEAT_WHILE;
+}
+
+/* Whether a step contains others. */
+static inline bool vyre_step_is_container(const vyre_step *step) {
+    return step->kind != VYRE_STEP_PHASE && step->kind != VYRE_STEP_SWAP;
+}
+
 static inline const vyre_op_info *vyre_lookup_op(uint32_t op) {
     return op < VYRE_OP_COUNT ? &vyre_op_rows[op] : &vyre_op_no_row;
 }
@@ -128,9 +137,25 @@ static inline vyre_list vyre_inst_operands(const vyre_ir *ir, const vyre_inst *i
     return (vyre_list){NULL, 0};
 }
 
-/* Bytes of a shared or private array. */
+/* Bytes of a shared, private or constant array. */
 static inline uint64_t vyre_resource_bytes(const vyre_resource *resource) {
     return (uint64_t)resource->length * vyre_type_bytes(vyre_resource_type(resource));
+}
+
+/* The little-endian elements of a constant array, and the bits of one of them. */
+static inline const uint8_t *vyre_constant_data(const vyre_ir *ir, const vyre_resource *constant) {
+    return ir->data + constant->size;
+}
+
+static inline uint64_t vyre_constant_element(const vyre_ir *ir, const vyre_resource *constant,
+                                             uint32_t index) {
+    uint32_t bytes = vyre_type_bytes(vyre_resource_type(constant));
+    const uint8_t *element = vyre_constant_data(ir, constant) + (size_t)index * bytes;
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < bytes; i++) {
+        bits |= (uint64_t)element[i] << 8 * i;
+    }
+    return bits;
 }
 
 /* Accesses: instructions that read or write an array, or ask for its length. */

@@ -48,13 +48,21 @@
     X(WORKGROUP, "workgroup")                                                                      \
     X(SUBGROUP, "subgroup")                                                                        \
     X(STEP, "step")                                                                                \
-    X(BITS, "bits")                                                                                \
     X(CEIL_DIV, "ceil_div")                                                                        \
     X(REQUIRE, "require")                                                                          \
+    X(SWAP, "swap")                                                                                \
     X(DEVICE, "device")                                                                            \
-    X(COMPONENT_X, "x")                                                                            \
-    X(COMPONENT_Y, "y")                                                                            \
-    X(COMPONENT_Z, "z")
+    X(STRUCT, "struct")                                                                            \
+    X(BITS, "bits")                                                                                \
+    X(VEC2, "vec2")                                                                                \
+    X(VEC3, "vec3")                                                                                \
+    X(VEC4, "vec4")                                                                                \
+    X(DOT, "dot")                                                                                  \
+    X(CROSS, "cross")                                                                              \
+    X(LENGTH, "length")                                                                            \
+    X(NORMALIZE, "normalize")                                                                      \
+    X(ANY, "any")                                                                                  \
+    X(ALL, "all")
 
 /* X(NAME, name, operands, class of their type, documentation): functions that are short for a few
  * operations. The operands are a, b, c. */

@@ -3,6 +3,7 @@
 
 #include "ir/cases.h"
 #include "ir/lookup.h"
+#include "ir/size.h"
 #include "pass/range_state.h"
 
 range_kept range_keep(range_state *s, const poly *p) {
@@ -198,6 +199,11 @@ static bool size_poly(range_state *s, uint32_t size, poly *out) {
         *out = range_position(s, &param);
         return true;
     }
+    case VYRE_SIZE_ITERATION: {
+        const vyre_inst counter = {.op = VYRE_OP_ITERATION, .type = VYRE_TYPE_U32, .a = node->a};
+        *out = range_position(s, &counter);
+        return !vyre_repeat_is_open(s->ir, node->a); /* a difference may be cut off at 0 */
+    }
     default: break;
     }
     if (!size_poly(s, node->a, &a) || !size_poly(s, node->b, &b)) {
@@ -223,7 +229,7 @@ static poly length_atom(range_state *s, uint32_t resource) {
 
 bool range_length(range_state *s, uint32_t resource, poly *out) {
     const vyre_resource *row = &s->ir->resources[resource];
-    if (row->kind == VYRE_RESOURCE_SHARED || row->kind == VYRE_RESOURCE_PRIVATE) {
+    if (row->kind > VYRE_RESOURCE_SCRATCH) {
         *out = poly_constant(row->length);
         return true;
     }
@@ -288,6 +294,15 @@ static poly gid(range_state *s, const vyre_inst *inst) {
     return fits ? sum : position_atom(s, inst, 0, UINT32_MAX, NULL);
 }
 
+/* The counter of a repeat is below its count. */
+static poly counter(range_state *s, const vyre_inst *inst) {
+    const vyre_step *repeat = &s->ir->steps[inst->a];
+    poly count;
+    bool has_count = repeat->kind == VYRE_STEP_REPEAT_COUNT && size_poly(s, repeat->size, &count);
+    return position_atom(s, inst, 0, has_count ? last_below(s, &count) : UINT32_MAX,
+                         has_count ? &count : NULL);
+}
+
 poly range_position(range_state *s, const vyre_inst *inst) {
     vyre_wide min, max;
     const vyre_phase *phase = s->phase;
@@ -311,7 +326,8 @@ poly range_position(range_state *s, const vyre_inst *inst) {
     case VYRE_OP_SUBGROUP_ID:
         return position_atom(s, inst, 0,
                              phase->subgroup ? group_size(phase) / phase->subgroup - 1 : 0, NULL);
-    case VYRE_ONE_OF(ITERATION, IN_DOMAIN, LEN):
+    case VYRE_OP_ITERATION: return counter(s, inst);
+    case VYRE_ONE_OF(IN_DOMAIN, LEN):
     case VYRE_ANY_OF(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
     return position_atom(s, inst, min, max, NULL);

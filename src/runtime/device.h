@@ -45,6 +45,7 @@ struct vyre_pipeline {
     atomic_uint references;  /* of others than the cache; 0 only in the cache's lock */
     uint64_t hash, bytes;
     bool cached;
+    bool is_sized; /* its shared arrays have sizes from arguments: each run is one of another */
     vyre_pipeline *next;          /* in its bucket */
     vyre_pipeline *newer, *older; /* by last use */
 

@@ -20,7 +20,23 @@ static const char types[] =
     ROW("ushort uint16 uint16_t", "u16")
     ROW("long int64 int64_t isize ptrdiff_t", "i64")
     ROW("ulong uint64 uint64_t size_t usize", "u64")
-    ROW("boolean _Bool", "bool");
+    ROW("boolean _Bool", "bool")
+    ROW("float2 vec2 vec2f make_float2", "vec2<f32>")
+    ROW("float3 vec3 vec3f make_float3", "vec3<f32>")
+    ROW("float4 vec4 vec4f make_float4", "vec4<f32>")
+    ROW("half2 vec2h", "vec2<f16>")
+    ROW("half3 vec3h", "vec3<f16>")
+    ROW("half4 vec4h", "vec4<f16>")
+    ROW("double2 dvec2", "vec2<f64>")
+    ROW("double3 dvec3", "vec3<f64>")
+    ROW("double4 dvec4", "vec4<f64>")
+    ROW("int2 vec2i ivec2 make_int2", "vec2<i32>")
+    ROW("int3 vec3i ivec3 make_int3", "vec3<i32>")
+    ROW("int4 vec4i ivec4 make_int4", "vec4<i32>")
+    ROW("uint2 vec2u uvec2 make_uint2", "vec2<u32>")
+    ROW("uint3 vec3u uvec3 make_uint3 dim3", "vec3<u32>")
+    ROW("uint4 vec4u uvec4 make_uint4", "vec4<u32>")
+    ROW("uchar4 make_uchar4", "vec4<u8>");
 
 /* Tables of at most 4095 bytes each. */
 static const char devices[] =
@@ -87,8 +103,8 @@ static const char values[] =
     ROW("frac", "write fract(x)")
     ROW("fmodf", "write fmod(x, y)")
     ROW("remainder remainderf", "write x - round(x / y) * y, or fmod(x, y), which truncates")
-    ROW("dot", "add the products yourself, in the order that you want")
-    ROW("length norm", "write sqrt(x * x + y * y), or len(a) for the length of an array")
+    ROW("norm", "write length(v)")
+    ROW("distance", "write length(a - b)")
     ROW("exp10f", "write exp10(x)")
     ROW("log10f", "write log10(x)")
     ROW("__popc __popcll bitCount countOneBits", "write popcount(x)")
@@ -123,12 +139,10 @@ static const char values[] =
     ROW("NULL nullptr null nil None", "write a number, such as 0; there are no pointers")
     ROW("self this", "pass the value as a parameter")
     /* Types */
-    ROW("float2 float3 float4 half2 double2 int2 int3 int4 uint2 uint3 uint4 uchar4 vec2 vec3 "
-        "vec4 vec2f vec3f vec4f vec2i vec3i vec4i vec2u vec3u vec4u ivec2 ivec3 ivec4 uvec2 "
-        "uvec3 uvec4 make_float2 make_float3 make_float4 dim3 mat2 mat3 mat4 mat2x2f mat3x3f "
-        "mat4x4f mat4x4 float3x3 float4x4 cross normalize",
-        "write one value for each component; there are no vectors or matrices")
-    ROW("array vector Vec list tuple", "write `var a: f32[4];` in a block, or pass a `buffer<f32>`")
+    ROW("mat2 mat3 mat4 mat2x2 mat3x3 mat4x4 mat2x2f mat3x3f mat4x4f float3x3 float4x4",
+        "write a vector for each column, such as vec4<f32>; there are no matrices")
+    ROW("tuple", "write a struct, or several results, as in `-> (f32, u32)`")
+    ROW("array vector Vec list", "write `var a: f32[4];` in a block, or pass a `buffer<f32>`")
     ROW("string str String", "pass the characters as a `buffer<u8>`")
     ROW("auto", "declare with `let name = value;`, or `var` if it changes");
 
@@ -142,7 +156,7 @@ static const char statements[] =
     ROW("or", "write ||")
     ROW("not", "write `!`, or `~` for the bits of an integer")
     ROW("is", "write ==")
-    ROW("if", "write select(condition, a, b) for a choice between two values")
+    ROW("if", "write `if condition { a } else { b }`, or select(condition, a, b)")
     ROW("by", "write `step`")
     ROW("elif elseif elsif", "write `else if`")
     ROW("switch match case", "write a chain of `if`, `else if` and `else`")
@@ -153,10 +167,10 @@ static const char statements[] =
     ROW("pass", "remove it; a block may be empty")
     ROW("lambda", "write a function: `fn name(x: f32) -> f32 { ... }`")
     /* Items */
-    ROW("struct class union interface impl trait record",
-        "write one argument or variable for each field; there are no structs")
+    ROW("class union interface impl trait record",
+        "write `struct Name { x: f32 }`, and functions that take one")
     ROW("enum", "write a constant for each name: `const FAST = 0;`")
-    ROW("typedef type using", "write the type itself; types have no other names")
+    ROW("typedef type using", "write `struct Name { x: f32 }`, or the type itself; types have no other names")
     ROW("template generic", "write one function for each type; there are no generics")
     ROW("import include use from mod module namespace package",
         "call library operations by their id, as in `sort.keys_u32(keys, sorted);`, and write "
@@ -172,11 +186,11 @@ static const char statements[] =
     ROW("&", "remove the `&`; pass an array by its name, and an element as in atomic_add(a[i], 1)")
     ROW("*", "read an element, as in a[i]; there are no pointers")
     ROW("**", "write x * x, or pow(x, y)")
-    ROW("->", "write one array for each field; there are no pointers or structs")
+    ROW("->", "write value.field; there are no pointers")
     ROW("::", "write the name alone, as in max(a, b)")
     ROW(":=", "declare with `let name = value;`, or `var` if it changes")
     ROW("|", "write a function: `fn name(x: f32) -> f32 { ... }`")
-    ROW("[", "declare `var a: f32[3];` and assign to its elements; there are no array literals")
+    ROW("[", "declare `const A: f32[3] = [1, 2, 3];` in the file, or `var a: f32[3];` and assign to its elements")
     ROW("===", "write `==`")
     ROW(">>>", "write `>>`; for unsigned types it shifts in zeros")
     ROW("<>", "write `!=`")

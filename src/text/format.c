@@ -16,7 +16,8 @@ typedef struct piece {
     uint32_t offset, length;
     uint8_t kind;     /* vyre_token_kind */
     bool unary;       /* an operator in front of its operand */
-    bool angle;       /* < or > around a type */
+    bool angle;       /* <, > or >> around a type */
+    bool fields;      /* the brace of a struct, or a comma between its fields */
     bool line_before; /* the author began a line here */
     bool gap_before;  /* and left one empty before it */
     bool breaks;      /* a comment that ends its line, or has several */
@@ -35,6 +36,7 @@ typedef struct formatter {
     vyre_strbuf out;
     size_t line_start; /* of the line that is being written */
     uint32_t depth;    /* blocks that are open */
+    uint32_t brackets; /* lists that are open, in which `;` ends no statement */
     bool in_statement; /* the statement has begun and not ended */
     bool else_open;    /* it is an `else` whose block comes next */
     bool flat[VYRE_LIMIT_NESTING +
@@ -66,28 +68,79 @@ static bool ends_operand(const piece *before) {
     }
 }
 
-/* Which < and > enclose a type, and which operators stand in front of their operand. */
+/* The pieces in front of one that is being classified. */
+typedef struct context {
+    const piece *before;
+    piece *opened[2]; /* each `<` that only a type stands behind, the inner one last */
+    uint32_t opened_count;
+    bool after_step;   /* the step of a range comes, which may have a sign */
+    bool after_struct; /* a struct's name comes, or its brace */
+    bool in_struct;
+} context;
+
+/* Angle brackets enclose types alone: comparisons cannot be chained, so nothing else has a name or
+ * type between `<` and `>`. */
+static void classify_angle(context *c, piece *here) {
+    bool is_type = here->kind == VYRE_TOKEN_TYPE || here->kind == VYRE_TOKEN_NAME;
+    uint32_t closes = here->kind == VYRE_TOKEN_GREATER       ? 1
+                      : here->kind == VYRE_TOKEN_SHIFT_RIGHT ? 2
+                                                             : 0;
+    if (closes && closes <= c->opened_count && c->before->kind != VYRE_TOKEN_LESS) {
+        for (uint32_t i = 0; i < closes; i++) {
+            c->opened[--c->opened_count]->angle = true;
+        }
+        here->angle = true;
+    } else if (here->kind == VYRE_TOKEN_LESS && c->opened_count < 2) {
+        c->opened[c->opened_count++] = here;
+    } else if (!is_type) {
+        c->opened_count = 0;
+    }
+}
+
+/* A sign stands behind no operand; behind the brace of an `if` with a value, in its line, it
+ * subtracts. */
+static void classify_sign(formatter *f, context *c, piece *here) {
+    bool may_be_sign = here->kind == VYRE_TOKEN_MINUS || here->kind == VYRE_TOKEN_NOT ||
+                       here->kind == VYRE_TOKEN_COMPLEMENT;
+    bool is_behind = c->before && ends_operand(c->before);
+    bool is_behind_value = here->kind == VYRE_TOKEN_MINUS && !here->line_before && c->before &&
+                           c->before->kind == VYRE_TOKEN_RIGHT_BRACE;
+    here->unary = may_be_sign && (c->after_step || !(is_behind || is_behind_value));
+    c->after_step = is_behind && here->kind == VYRE_TOKEN_NAME &&
+                    vyre_str_is((vyre_str){f->source->text + here->offset, here->length}, "step");
+}
+
+static void classify_struct(formatter *f, context *c, piece *here) {
+    bool starts_line = !c->before || c->before->kind == VYRE_TOKEN_RIGHT_BRACE ||
+                       c->before->kind == VYRE_TOKEN_SEMICOLON;
+    if (here->kind == VYRE_TOKEN_NAME && starts_line &&
+        vyre_str_is((vyre_str){f->source->text + here->offset, here->length}, "struct")) {
+        c->after_struct = true;
+    } else if (c->after_struct && here->kind == VYRE_TOKEN_LEFT_BRACE) {
+        here->fields = c->in_struct = true;
+        c->after_struct = false;
+    } else if (here->kind != VYRE_TOKEN_NAME) {
+        c->after_struct = false;
+    }
+    if (c->in_struct) {
+        here->fields |= here->kind == VYRE_TOKEN_COMMA;
+        c->in_struct = here->kind != VYRE_TOKEN_RIGHT_BRACE;
+    }
+}
+
+/* Which < and > enclose a type, which operators stand in front of their operand, which commas end a
+ * field. */
 static void classify(formatter *f) {
-    const piece *before = NULL;
-    piece *opened = NULL;
+    context c = {0};
     for (size_t i = 0; i < f->pieces.count; i++) {
         piece *here = &f->pieces.items[i];
         if (here->kind == VYRE_TOKEN_COMMENT) {
             continue;
         }
-        bool may_be_sign = here->kind == VYRE_TOKEN_MINUS || here->kind == VYRE_TOKEN_NOT ||
-                           here->kind == VYRE_TOKEN_COMPLEMENT;
-        here->unary = may_be_sign && !(before && ends_operand(before));
-        /* A type is reserved: no comparison has one on its right alone. */
-        if (here->kind == VYRE_TOKEN_GREATER && opened && before->kind == VYRE_TOKEN_TYPE) {
-            opened->angle = here->angle = true;
-        }
-        if (here->kind == VYRE_TOKEN_LESS) {
-            opened = here;
-        } else if (here->kind != VYRE_TOKEN_TYPE) {
-            opened = NULL;
-        }
-        before = here;
+        classify_sign(f, &c, here);
+        classify_angle(&c, here);
+        classify_struct(f, &c, here);
+        c.before = here;
     }
 }
 
@@ -133,8 +186,9 @@ static bool wants_space(const piece *left, const piece *right) {
                right->kind != VYRE_TOKEN_COMMA && right->kind != VYRE_TOKEN_SEMICOLON;
     }
     if (left->angle || right->angle) {
-        return left->angle && left->kind == VYRE_TOKEN_GREATER &&
+        return left->angle && left->kind != VYRE_TOKEN_LESS && !right->angle &&
                (is_word(right->kind) || right->kind == VYRE_TOKEN_LEFT_BRACE ||
+                right->kind == VYRE_TOKEN_RIGHT_BRACE ||
                 (is_operator(right->kind) && !right->unary));
     }
     switch (right->kind) {
@@ -149,7 +203,8 @@ static bool wants_space(const piece *left, const piece *right) {
     case VYRE_TOKEN_RIGHT_BRACE: return true;
     case VYRE_TOKEN_LEFT_BRACKET:
     case VYRE_TOKEN_LEFT_PAREN:
-        if (left->kind == VYRE_TOKEN_NAME || left->kind == VYRE_TOKEN_TYPE) {
+        if (left->kind == VYRE_TOKEN_NAME || left->kind == VYRE_TOKEN_TYPE ||
+            left->kind == VYRE_TOKEN_RIGHT_BRACKET) {
             return false;
         }
         break;
@@ -236,6 +291,13 @@ static void end_line(formatter *f, bool has_trailer) {
     }
 }
 
+/* Whether a piece behind a brace goes on with an expression that an `if` is part of: no statement
+ * starts with it. */
+static bool continues_value(const piece *right) {
+    return right->kind == VYRE_TOKEN_RIGHT_PAREN || right->kind == VYRE_TOKEN_RIGHT_BRACKET ||
+           (is_operator(right->kind) && !right->unary);
+}
+
 /* Whether a line ends between two pieces. */
 static bool wants_line(const formatter *f, const piece *left, const piece *right) {
     bool inside_flat = f->depth && f->flat[f->depth];
@@ -263,10 +325,14 @@ static bool wants_line(const formatter *f, const piece *left, const piece *right
     case VYRE_TOKEN_COMMA: return false;
     default: break;
     }
+    if (left->kind == VYRE_TOKEN_RIGHT_BRACE && continues_value(right)) {
+        return right->line_before;
+    }
     switch (left->kind) {
+    case VYRE_TOKEN_COMMA: return left->fields ? !inside_flat : right->line_before;
     case VYRE_TOKEN_LEFT_BRACE:
-    case VYRE_TOKEN_RIGHT_BRACE:
-    case VYRE_TOKEN_SEMICOLON: return !inside_flat;
+    case VYRE_TOKEN_RIGHT_BRACE: return !inside_flat;
+    case VYRE_TOKEN_SEMICOLON: return f->brackets ? right->line_before : !inside_flat;
     default: return right->line_before;
     }
 }
@@ -332,10 +398,34 @@ static void put_piece(formatter *f, size_t index) {
         f->depth--;
         f->in_statement = f->else_open = false;
         break;
-    case VYRE_TOKEN_LEFT_BRACE:
-    case VYRE_TOKEN_SEMICOLON: f->in_statement = f->else_open = false; break;
+    case VYRE_TOKEN_LEFT_BRACE: f->in_statement = f->else_open = false; break;
+    case VYRE_TOKEN_SEMICOLON:
+        f->in_statement = f->brackets;
+        f->else_open = false;
+        break;
+    case VYRE_TOKEN_LEFT_BRACKET:
+        f->brackets++;
+        f->in_statement = true;
+        break;
+    case VYRE_TOKEN_RIGHT_BRACKET: f->brackets -= f->brackets > 0; break;
+    case VYRE_TOKEN_COMMA: f->in_statement = !here->fields; break;
     case VYRE_TOKEN_ELSE: f->in_statement = f->else_open = true; break;
     default: f->in_statement = true; break;
+    }
+}
+
+/* Makes the structs known, whose names are types. */
+static void find_structs(vyre_source *source, vyre_names *names) {
+    vyre_lexer lexer;
+    vyre_lexer_init(&lexer, source, names);
+    for (vyre_lexer_find_item(&lexer); lexer.at < source->end; vyre_lexer_find_item(&lexer)) {
+        vyre_token keyword, name;
+        vyre_lexer_next(&lexer, &keyword);
+        vyre_lexer ahead = lexer;
+        vyre_lexer_next(&ahead, &name);
+        if (keyword.kind == VYRE_TOKEN_NAME && name.symbol != VYRE_NONE) {
+            names->symbols.items[name.symbol].type = VYRE_FIRST_STRUCT;
+        }
     }
 }
 
@@ -346,6 +436,7 @@ static void check_syntax(vyre_source *source, vyre_names *names) {
     vyre_lexer start;
     vyre_lexer_init(&start, source, names);
     if (!source->no_memory) {
+        find_structs(source, names);
         vyre_parser_open(&parser, &start);
     }
     while (!source->no_memory && parser.state.token.kind != VYRE_TOKEN_END &&

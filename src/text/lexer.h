@@ -88,10 +88,10 @@ void vyre_lexer_init(vyre_lexer *lexer, vyre_source *source, vyre_names *names);
 
 void vyre_lexer_next(vyre_lexer *lexer, vyre_token *out_token);
 
-/* Goes on to the next `program`, `fn` or `const` that starts an item, or to the end of the text,
- * without reporting anything. Those words have no other use in front of a name, so that each of
- * them starts an item whatever is wrong before it; only a `const` inside braces has to stand at the
- * start of a line. */
+/* Goes on to the next `program`, `fn`, `const` or `struct` that starts an item, or to the end of
+ * the text, without reporting anything. Those words have no other use in front of a name, so that
+ * each of them starts an item whatever is wrong before it; only a `const` or `struct` inside braces
+ * has to stand at the start of a line, and a brace follows a struct's name. */
 void vyre_lexer_find_item(vyre_lexer *lexer);
 
 /* The type that a TYPE token names. */

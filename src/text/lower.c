@@ -23,6 +23,8 @@ bool lower_start(vyre_lower *lower, const char *name) {
         return false;
     }
     lower->builder = lower->spare;
+    lower->program++;
+    lower->shapes.count = 0;
     return true;
 }
 
@@ -104,6 +106,13 @@ bool lower_push_none(vyre_lower *lower, uint32_t count) {
     return stored;
 }
 
+/* Whether the text declares something to call: nothing else hides a function of the language. */
+static bool is_declared(const vyre_unit *unit, uint32_t symbol) {
+    uint32_t item = unit->names.symbols.items[symbol].item;
+    return item != VYRE_NONE && (unit->items.items[item].kind == VYRE_ITEM_FUNCTION ||
+                                 unit->items.items[item].kind == VYRE_ITEM_STRUCT);
+}
+
 const vyre_word *lower_word(const vyre_lower *lower, uint32_t symbol) {
     const vyre_symbol *found = &lower->unit->names.symbols.items[symbol];
     const vyre_word *word = vyre_word_of(found->word);
@@ -120,11 +129,9 @@ const vyre_word *lower_called(const vyre_lower *lower, vyre_node node) {
     if (node.kind != VYRE_NODE_CALL) {
         return vyre_word_of(0);
     }
-    const vyre_symbol *found = &lower->unit->names.symbols.items[node.a];
-    const vyre_word *word = vyre_word_of(found->word);
+    const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[node.a].word);
     bool is_step = word->class_of == VYRE_WORD_CONTEXT && word->code == VYRE_WORD_STEP;
-    bool is_hidden = (is_step || vyre_word_gives_way(word)) && found->item != VYRE_NONE &&
-                     lower->unit->items.items[found->item].kind == VYRE_ITEM_FUNCTION;
+    bool is_hidden = (is_step || vyre_word_gives_way(word)) && is_declared(lower->unit, node.a);
     return is_hidden ? vyre_word_of(0) : is_step ? &called_step : word;
 }
 
@@ -166,13 +173,24 @@ const char *lower_kind_of(const vyre_lower *lower, uint32_t symbol) {
         [VYRE_BINDING_NUMBER] = "an argument",    [VYRE_BINDING_SIZE] = "an argument"};
     static const char *const items[] = {[VYRE_ITEM_PROGRAM] = "a program",
                                         [VYRE_ITEM_FUNCTION] = "a function",
-                                        [VYRE_ITEM_CONSTANT] = "a constant"};
+                                        [VYRE_ITEM_CONSTANT] = "a constant",
+                                        [VYRE_ITEM_STRUCT] = "a struct"};
     const vyre_name_binding *binding = vyre_names_find(&lower->unit->names, symbol);
     if (binding) {
         return bindings[binding->kind];
     }
     uint32_t item = lower->unit->names.symbols.items[symbol].item;
     return item == VYRE_NONE ? "part of the language" : items[lower->unit->items.items[item].kind];
+}
+
+static bool is_function_word(uint32_t word) {
+    return word >= VYRE_WORD_VEC2 && word <= VYRE_WORD_ALL;
+}
+
+vyre_context_word lower_function_word(const vyre_unit *unit, uint32_t symbol) {
+    uint32_t word = unit->names.symbols.items[symbol].word;
+    return is_function_word(word) && !is_declared(unit, symbol) ? (vyre_context_word)word
+                                                                : VYRE_WORD_NO_CONTEXT;
 }
 
 /* Names one could have meant: locals that are visible, items of the file, words of the language. */
@@ -183,7 +201,8 @@ static void find_near(const vyre_lower *lower, vyre_near *near, bool is_call) {
     }
     for (size_t i = 0; i < lower->unit->items.count; i++) {
         const vyre_item *item = &lower->unit->items.items[i];
-        bool fits = is_call ? item->kind == VYRE_ITEM_FUNCTION : item->kind == VYRE_ITEM_CONSTANT;
+        bool fits = is_call ? item->kind == VYRE_ITEM_FUNCTION || item->kind == VYRE_ITEM_STRUCT
+                            : item->kind == VYRE_ITEM_CONSTANT;
         if (fits && item->symbol != VYRE_NONE) {
             vyre_near_add(near, vyre_symbol_text(names, item->symbol));
         }
@@ -192,7 +211,8 @@ static void find_near(const vyre_lower *lower, vyre_near *near, bool is_call) {
         const vyre_word *word = vyre_word_of(i);
         bool stands_alone = word->class_of == VYRE_WORD_OP && vyre_op_is_position(word->code);
         bool is_called = (word->class_of == VYRE_WORD_OP && !stands_alone) ||
-                         word->class_of == VYRE_WORD_FUNCTION;
+                         word->class_of == VYRE_WORD_FUNCTION ||
+                         (word->class_of == VYRE_WORD_CONTEXT && is_function_word(word->code));
         vyre_str text = {word->text, strlen(word->text)};
         if (vyre_word_find(text) == i && (is_call ? is_called : stands_alone)) {
             vyre_near_add(near, text);

@@ -9,9 +9,15 @@
  * lower_block.c      if, loops, inline, and the jumps out of them
  * lower_range.c      the range of a `for`
  * lower_expression.c numbers, operators, names, conversions
+ * lower_composite.c  values of several scalars: vectors and structs, their parts, making them
+ * lower_vector.c     operators and functions on vectors, component by component
+ * lower_small.c      clamp, mix and others that are short for a few operations
+ * lower_element_index.c      what can be assigned to, and assigning
  * lower_call.c       calls of operations
  * lower_function.c   calls of functions, which are inlined
  * lower_size.c       sizes, and constants of the file
+ * lower_struct.c     structs of the file
+ * lower_array.c      constant arrays, arrays of several dimensions
  * lower_unit.c       texts and their items, going from one to another and back
  * lower_library.c    operations of the library by their id
  * lower_splice.c     calls of programs, whose steps stand in place of the call
@@ -29,13 +35,14 @@
 typedef enum vyre_item_kind {
     VYRE_ITEM_PROGRAM,
     VYRE_ITEM_FUNCTION,
-    VYRE_ITEM_CONSTANT
+    VYRE_ITEM_CONSTANT,
+    VYRE_ITEM_STRUCT
 } vyre_item_kind;
 
-/* A program, function or constant of the file. */
+/* A program, function, constant or struct of the file. */
 typedef struct vyre_item {
     uint8_t kind;
-    uint32_t index;  /* among the functions or constants */
+    uint32_t index;  /* among the functions or constants; of a struct its type */
     uint32_t symbol; /* VYRE_NONE if its name is wrong */
     vyre_spot spot;  /* of the name */
     vyre_lexer place;
@@ -44,14 +51,17 @@ typedef struct vyre_item {
 typedef enum vyre_operand_kind {
     VYRE_OPERAND_POISON, /* reported already */
     VYRE_OPERAND_PLAIN,
-    VYRE_OPERAND_VALUE
+    VYRE_OPERAND_VALUE,    /* a scalar */
+    VYRE_OPERAND_COMPOSITE /* a vector or struct */
 } vyre_operand_kind;
 
 /* What an expression gives, small enough for two registers. */
 typedef struct vyre_operand {
-    uint8_t kind, type;
+    uint8_t kind;
     bool real, negative, wraps, literal; /* of a plain number, as in vyre_plain */
-    uint64_t value; /* the builder's number; in constants a value's bits; of a plain one `number` */
+    uint16_t type;                       /* vyre_value_type */
+    uint64_t value; /* the builder's number; in constants a value's bits; of a plain one `number`;
+                       of a composite the first of its leaves */
 } vyre_operand;
 
 static inline vyre_plain vyre_operand_plain(vyre_operand operand) {
@@ -60,25 +70,39 @@ static inline vyre_plain vyre_operand_plain(vyre_operand operand) {
 }
 
 static inline vyre_operand vyre_plain_operand(vyre_plain plain) {
-    return (vyre_operand){VYRE_OPERAND_PLAIN, VYRE_TYPE_VOID, plain.real,  plain.negative,
-                          plain.wraps,        plain.literal,  plain.number};
+    return (vyre_operand){VYRE_OPERAND_PLAIN, plain.real,     plain.negative, plain.wraps,
+                          plain.literal,      VYRE_TYPE_VOID, plain.number};
 }
 
 typedef struct vyre_constant {
     uint32_t item;
     uint8_t state; /* not computed, being computed, computed */
     vyre_operand value;
+    uint32_t program; /* in which an array was declared last */
+    uint32_t lengths[VYRE_MOST_DIMENSIONS], dimensions;
+    vyre_name_binding array; /* of an array, else POISON */
+    VYRE_VEC(uint64_t) bits; /* its elements */
 } vyre_constant;
 
 typedef struct vyre_lower_parameter {
     uint32_t symbol, line, column;
-    uint8_t kind, type; /* vyre_argument_kind, vyre_type */
+    uint8_t kind;       /* vyre_argument_kind */
+    uint16_t type;      /* vyre_value_type */
+    uint8_t dimensions; /* of an array; 0: any, seen as one row of elements */
 } vyre_lower_parameter;
+
+/* The lengths of an array of several dimensions. */
+typedef struct vyre_array_shape {
+    uint32_t dimensions;
+    bool fixed;                             /* lengths are numbers, else sizes to be copied */
+    uint32_t lengths[VYRE_MOST_DIMENSIONS]; /* slowest first */
+} vyre_array_shape;
 
 typedef struct vyre_function {
     uint32_t item;
     uint32_t parameters, parameter_count; /* in parameters */
     uint32_t results, result_count;       /* in result_types */
+    uint32_t result_values;               /* the scalars of all results */
     uint32_t callees, callee_count;       /* in callees: symbols */
     vyre_lexer body;
     bool broken;  /* its syntax is wrong: not inlined, only looked through */
@@ -106,6 +130,7 @@ typedef struct vyre_lower_block {
     uint32_t bindings; /* declarations outside of it */
     uint32_t results, result_count;  /* NAMEs of what it gives, in block_names */
     uint32_t carried, carried_count; /* NAMEs of what a loop carries, in block_names */
+    uint32_t carried_values;         /* the scalars of all that it carries */
 } vyre_lower_block;
 
 #define VYRE_NOT_RETURNED SIZE_MAX
@@ -118,7 +143,7 @@ typedef struct vyre_unit {
     VYRE_VEC(vyre_constant) constants;
     VYRE_VEC(vyre_function) functions;
     VYRE_VEC(vyre_lower_parameter) parameters;
-    VYRE_VEC(uint8_t) result_types;
+    VYRE_VEC(uint16_t) result_types; /* vyre_value_type */
     VYRE_VEC(uint32_t) callees;
     bool broken; /* an operation's text has mistakes, which were reported */
 } vyre_unit;
@@ -134,7 +159,7 @@ typedef struct vyre_callee {
 /* An array that is to be zeros when a spliced program starts. */
 typedef struct vyre_fill {
     uint32_t resource, size; /* a size to be copied; VYRE_NONE for the length of a buffer */
-    uint8_t type;
+    uint16_t type;           /* as in a binding */
 } vyre_fill;
 
 /* A program whose steps are being put in place of its call. */
@@ -143,6 +168,25 @@ typedef struct vyre_splice {
     size_t fills; /* its first one */
     bool started; /* the first step has come */
 } vyre_splice;
+
+typedef enum vyre_text_place_kind {
+    VYRE_PLACE_NONE,     /* reported */
+    VYRE_PLACE_NOWHERE,  /* `_` */
+    VYRE_PLACE_VALUE,    /* handle: a value; cannot be assigned to */
+    VYRE_PLACE_VARIABLE, /* handle: a variable */
+    VYRE_PLACE_ELEMENT   /* handle: an array */
+} vyre_text_place_kind;
+
+/* Something with a name, an element of an array, or a part of one. */
+typedef struct vyre_text_place {
+    uint8_t kind; /* vyre_text_place_kind */
+    vyre_value_type type;
+    uint64_t handle;   /* as in a binding or, of a value, as in an operand */
+    uint32_t index;    /* of an element */
+    uint32_t variable; /* that holds an element while a function may change it */
+    vyre_spot spot;
+    uint32_t symbol; /* what it is a part of */
+} vyre_text_place;
 
 typedef struct vyre_lower {
     vyre_unit *unit; /* whose names are seen */
@@ -155,26 +199,35 @@ typedef struct vyre_lower {
     VYRE_VEC(vyre_callee) calls; /* that are being inlined or spliced, outermost first */
     vyre_splice *splice;         /* the program that is being spliced, NULL in the program itself */
 
+    vyre_types types; /* structs of all texts */
+    /* What composites consist of: values, bits in constants, variables, or arrays. Only grows,
+     * about as the programs do, so that an operand stays what it is. */
+    VYRE_VEC(uint64_t) leaves;
+
     /* Of the program that is being built. */
     vyre_builder *spare;   /* serves one program after the other */
     vyre_builder *builder; /* NULL while constants are computed */
     uint32_t dimensions;   /* of the phase; 0 if any component may be named */
     VYRE_VEC(vyre_lower_block) blocks;
     VYRE_VEC(vyre_node) block_names;
-    VYRE_VEC(uint32_t) values; /* lists of values under construction */
-    VYRE_VEC(uint32_t) spine;  /* operators under construction */
-    size_t frame;              /* first block of the current function */
-    uint32_t function;         /* the current one, VYRE_NONE in the program itself */
-    size_t returned;           /* where in values a spliced function's results are */
-    vyre_spot end;             /* of the block that ended last */
-    bool spliced;              /* the current function has no block of its own */
-    bool silent;               /* warnings were given before */
-    uint32_t depth;            /* of expressions and calls, inlined ones included */
-    uint32_t loops;            /* open ones */
-    bool poisoned;             /* something the program uses is wrong, as the list knows */
-    uint32_t foreign_line;     /* of the latest report of a word of other languages */
-    uint64_t inlined;          /* nodes of inlined functions, of the whole file */
-    bool exhausted;            /* they were too many, as has been reported */
+    VYRE_VEC(uint32_t) values;        /* lists of values under construction */
+    VYRE_VEC(vyre_operand) operands;  /* lists of what arguments gave */
+    VYRE_VEC(vyre_text_place) places; /* lists of what is assigned to */
+    VYRE_VEC(uint32_t) spine;         /* operators under construction */
+    size_t frame;                     /* first block of the current function */
+    uint32_t function;                /* the current one, VYRE_NONE in the program itself */
+    size_t returned;                  /* where in values a spliced function's results are */
+    vyre_spot end;                    /* of the block that ended last */
+    bool spliced;                     /* the current function has no block of its own */
+    bool silent;                      /* warnings were given before */
+    uint32_t depth;                   /* of expressions and calls, inlined ones included */
+    uint32_t program;                 /* number of the one that is being built */
+    uint32_t loops;                   /* open ones */
+    bool poisoned;                    /* something the program uses is wrong, as the list knows */
+    uint32_t foreign_line;            /* of the latest report of a word of other languages */
+    uint64_t inlined;                 /* nodes of inlined functions, of the whole file */
+    bool exhausted;                   /* they were too many, as has been reported */
+    VYRE_VEC(vyre_array_shape) shapes;
     VYRE_VEC(uint8_t) written; /* by resource: whether something may have written it */
     VYRE_VEC(vyre_fill) fills;
     VYRE_VEC(vyre_lower_parameter) head; /* parameters of programs that are being called */
@@ -196,9 +249,23 @@ static inline vyre_spot lower_spot(const vyre_lower *lower, uint32_t node) {
 }
 
 /* The word of the language that a symbol is, and that a node calls; word 0 if it is none or hidden
- * by a declared name. A call is hidden only by a function, since nothing else can be called. */
+ * by a declared name. Only functions and structs hide a call, since nothing else can be called. */
 const vyre_word *lower_word(const vyre_lower *lower, uint32_t symbol);
 const vyre_word *lower_called(const vyre_lower *lower, vyre_node node);
+
+/* A function on vectors, or `vec3`, that no function or struct of the text hides. */
+vyre_context_word lower_function_word(const vyre_unit *unit, uint32_t symbol);
+
+/* A type as messages write it. */
+static inline const char *lower_type_name(const vyre_lower *lower, vyre_value_type type,
+                                          vyre_type_text *room) {
+    return vyre_value_type_name(&lower->types, type, room);
+}
+
+/* How many scalars a type has. */
+static inline uint32_t lower_width(const vyre_lower *lower, vyre_value_type type) {
+    return vyre_type_is_scalar(type) ? 1 : vyre_type_width(&lower->types, type);
+}
 
 /* Adds a value, or so many mistakes, to the list under construction; false without memory. */
 bool lower_push(vyre_lower *lower, uint32_t value);
@@ -259,26 +326,48 @@ vyre_operand lower_built(const vyre_lower *lower, uint32_t value);
 
 /* Lowers an expression. `expected` is the type its place asks for, void if any will do; it decides
  * on plain numbers alone and promises nothing about the result. */
-vyre_operand lower_expression(vyre_lower *lower, uint32_t node, vyre_type expected);
+vyre_operand lower_expression(vyre_lower *lower, uint32_t node, vyre_value_type expected);
 
-/* The same, and a plain number takes the type. Gives the builder's number, VYRE_NONE for a mistake;
- * `out_type`, if given, receives the type. */
+/* The same for a place that takes a scalar; a plain number takes the type. Gives the builder's
+ * number, VYRE_NONE for a mistake; `out_type`, if given, receives the type. */
 uint32_t lower_value(vyre_lower *lower, uint32_t node, vyre_type expected, vyre_type *out_type);
 
-/* The same for a place that takes one type only: reports others as "WHAT `symbol` is ...", where
- * the symbol may be VYRE_NONE. */
-uint32_t lower_typed(vyre_lower *lower, uint32_t node, vyre_type type, const char *what,
-                     uint32_t symbol);
+/* The same for a place that takes one type only, or any but no plain number: reports others as
+ * "WHAT `symbol` is ...", where the symbol may be VYRE_NONE. */
+vyre_operand lower_typed(vyre_lower *lower, uint32_t node, vyre_value_type type, const char *what,
+                         uint32_t symbol);
 
-/* Gives a plain number a type; void is i32 or f32. False if it does not fit, which is reported. */
-bool lower_settle_plain(vyre_lower *lower, vyre_operand *operand, vyre_type type, vyre_spot spot);
+/* Whether an operand has that type, void being any. A plain number takes it; another type is
+ * reported as above, and the operand is a mistake then. */
+bool lower_check_type(vyre_lower *lower, vyre_operand *operand, vyre_value_type type,
+                      const char *what, uint32_t symbol, vyre_spot spot);
 
-/* The same for any operand: whether it is a value in the end. */
-static inline bool lower_settle(vyre_lower *lower, vyre_operand *operand, vyre_type type,
+/* Gives a plain number a type; void and structs are i32 or f32, a vector its scalar. False if it
+ * does not fit, which is reported. */
+bool lower_settle_plain(vyre_lower *lower, vyre_operand *operand, vyre_value_type type,
+                        vyre_spot spot);
+
+/* Reports a composite where a scalar is needed. */
+void lower_refuse_composite(vyre_lower *lower, vyre_operand *operand, vyre_spot spot);
+
+/* The same for any operand: whether it is a scalar in the end. */
+static inline bool lower_settle(vyre_lower *lower, vyre_operand *operand, vyre_value_type type,
                                 vyre_spot spot) {
-    return operand->kind == VYRE_OPERAND_PLAIN ? lower_settle_plain(lower, operand, type, spot)
-                                               : operand->kind == VYRE_OPERAND_VALUE;
+    if (operand->kind == VYRE_OPERAND_VALUE) {
+        return true;
+    }
+    if (operand->kind == VYRE_OPERAND_COMPOSITE) {
+        lower_refuse_composite(lower, operand, spot);
+    }
+    return operand->kind == VYRE_OPERAND_PLAIN && lower_settle_plain(lower, operand, type, spot);
 }
+
+/* A component of gid and the like; none is named where it is 3. */
+vyre_operand lower_position(vyre_lower *lower, vyre_node node, vyre_op op, uint32_t component);
+
+/* Whether the nodes after `from` up to `to` neither read nor change anything that others see, and
+ * surely end: they may run where they are not needed. */
+bool lower_runs_anywhere(vyre_lower *lower, uint32_t from, uint32_t to);
 
 /* An index: any integer, a plain number being a u32. */
 uint32_t lower_index(vyre_lower *lower, uint32_t node);
@@ -286,17 +375,125 @@ uint32_t lower_index(vyre_lower *lower, uint32_t node);
 /* An operator on two operands; a plain one takes the type of the other. The nodes are the
  * operator's and its operands', for their places. */
 vyre_operand lower_binary(vyre_lower *lower, vyre_token_kind operation, vyre_operand left,
-                          vyre_operand right, vyre_type expected, const uint32_t nodes[3]);
+                          vyre_operand right, vyre_value_type expected, const uint32_t nodes[3]);
+vyre_operand lower_negate(vyre_lower *lower, vyre_token_kind operation, vyre_operand operand,
+                          vyre_spot spot);
+vyre_operand lower_converted(vyre_lower *lower, vyre_operand operand, vyre_type type,
+                             bool is_bitcast, vyre_spot spot);
 
 /* Operations on values, or on bits where a constant is computed. */
 vyre_operand lower_constant(vyre_lower *lower, vyre_type type, uint64_t bits);
 vyre_operand lower_operation(vyre_lower *lower, vyre_op op, const vyre_operand *operands,
                              uint32_t count, vyre_spot spot);
 
+/* lower_composite.c */
+
+static inline vyre_operand lower_scalar(vyre_value_type type, uint64_t value) {
+    return (vyre_operand){.kind = VYRE_OPERAND_VALUE, .type = (uint16_t)type, .value = value};
+}
+
+/* A list of leaves under construction: note how many there are, add, make a composite of those
+ * beyond. Without memory it is a mistake. */
+bool lower_add_leaf(vyre_lower *lower, uint64_t leaf);
+vyre_operand lower_composite(vyre_lower *lower, vyre_value_type type, size_t first);
+
+/* A leaf as an operand; a scalar is its own, whichever is asked for. */
+vyre_operand lower_leaf(const vyre_lower *lower, vyre_operand operand, uint32_t leaf);
+
+/* A leaf of what a binding, place or operand of that type has as its handle. */
+static inline uint32_t lower_leaf_handle(const vyre_lower *lower, vyre_value_type type,
+                                         uint32_t handle, uint32_t leaf) {
+    return vyre_type_is_scalar(type) ? handle : (uint32_t)lower->leaves.items[handle + leaf];
+}
+
+/* Pushes all leaves of an operand onto `values`; of a mistake as many as the type has. */
+bool lower_push_operand(vyre_lower *lower, vyre_operand operand, vyre_value_type type);
+
+/* The operand whose leaves stand in `values` from `first` on. */
+vyre_operand lower_gather(vyre_lower *lower, vyre_value_type type, size_t first);
+
+/* vec3<f32>(...) and vec3(...), where the arguments tell the type; Particle(...). */
+vyre_operand lower_construct(vyre_lower *lower, vyre_node node);
+vyre_operand lower_construct_any(vyre_lower *lower, vyre_node call, uint32_t count,
+                                 vyre_value_type expected);
+vyre_operand lower_construct_struct(vyre_lower *lower, vyre_node call, vyre_value_type type);
+
+/* A vector seen as one of other scalars. */
+vyre_operand lower_convert_each(vyre_lower *lower, vyre_operand operand, vyre_type type,
+                                bool is_bitcast, vyre_spot spot);
+
+/* "p.mass": a leaf of a variable or array as people see it. */
+const char *lower_leaf_name(const vyre_lower *lower, const char *name, vyre_value_type type,
+                            uint32_t leaf, vyre_name_text *out);
+
+/* lower_vector.c */
+
+/* Operators of which an operand is a composite. */
+vyre_operand lower_vector_binary(vyre_lower *lower, vyre_token_kind operation, vyre_operand left,
+                                 vyre_operand right, vyre_value_type expected,
+                                 const uint32_t nodes[3]);
+vyre_operand lower_vector_unary(vyre_lower *lower, vyre_token_kind operation, vyre_operand operand,
+                                vyre_spot spot);
+
+/* Applies something to scalars, component by component, where operands are vectors; a scalar among
+ * them goes with each. */
+typedef vyre_operand lower_each_function(vyre_lower *lower, const void *context,
+                                         const vyre_operand *operands, vyre_spot spot);
+vyre_operand lower_each(vyre_lower *lower, const vyre_operand *operands, uint32_t count,
+                        const char *name, vyre_spot spot, lower_each_function *apply,
+                        const void *context);
+
+/* Lowers operands that have one type, or vectors of it. Plain ones take the type of the others, or
+ * the one that is asked for. False after a report. */
+bool lower_alike(vyre_lower *lower, vyre_node call, uint32_t count, vyre_type asked,
+                 vyre_operand *operands);
+
+/* dot, cross, length, normalize, any, all, vec2, vec3, vec4. */
+vyre_operand lower_vector_call(vyre_lower *lower, vyre_node node, vyre_context_word word,
+                               vyre_value_type expected);
+
+/* lower_small.c */
+
+/* A call of a function of class VYRE_WORD_FUNCTION. */
+vyre_operand lower_small(vyre_lower *lower, vyre_node call, const vyre_word *word,
+                         vyre_value_type expected);
+
+/* lower_element_index.c */
+
+/* What a NAME, ELEMENT, or a FIELD of either, stands for, as something to be written. */
+vyre_text_place lower_writable(vyre_lower *lower, uint32_t number);
+vyre_operand lower_read(vyre_lower *lower, const vyre_text_place *place);
+void lower_write(vyre_lower *lower, const vyre_text_place *place, vyre_operand value);
+
+/* A FIELD as a value. */
+vyre_operand lower_field(vyre_lower *lower, uint32_t number);
+
+/* An ELEMENT, or a FIELD of one, of which only the index is computed; without a kind after a
+ * report. */
+vyre_text_place lower_element_place(vyre_lower *lower, uint32_t number, bool is_written);
+
+/* Variables for all leaves of a first value, and arrays for those of an element; false after a
+ * report. The size of a scratch array is used, and copied as needed. */
+bool lower_variable(vyre_lower *lower, const char *name, vyre_operand first, uint32_t *out_handle);
+typedef struct vyre_array_declaration {
+    uint8_t kind; /* vyre_resource_kind */
+    vyre_value_type type;
+    const char *name;
+    uint32_t length, size; /* of scratch arrays a size */
+} vyre_array_declaration;
+bool lower_declare_array(vyre_lower *lower, const vyre_array_declaration *array,
+                         uint32_t *out_handle);
+
+void lower_assign(vyre_lower *lower, uint32_t number);
+void lower_assign_list(vyre_lower *lower, vyre_node node);
+
 /* lower_call.c */
 
 /* A call where a value is asked for. */
-vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_type expected);
+vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_value_type expected);
+
+/* Whether a call has so many operands; reports if not. */
+bool lower_check_count(vyre_lower *lower, vyre_node call, const char *name, uint32_t wanted);
 
 /* A call for its effects alone. */
 void lower_call_statement(vyre_lower *lower, uint32_t number);
@@ -307,22 +504,15 @@ vyre_callee lower_callee(vyre_lower *lower, vyre_node node);
 /* Lowers all arguments of a call for the mistakes that are in them. */
 vyre_operand lower_look_through(vyre_lower *lower, vyre_node call);
 
-/* False after a report: the call of `name` has another number of operands. */
-bool lower_check_count(vyre_lower *lower, vyre_node call, const char *name, uint32_t wanted);
-
-/* lower_small.c */
-
-/* A call of a function of class VYRE_WORD_FUNCTION. */
-vyre_operand lower_small(vyre_lower *lower, vyre_node call, const vyre_word *word,
-                         vyre_type expected);
-
-/* lower_call.c */
-
-/* A call of an operation that gives several values, which go to the end of `values`. */
-void lower_group(vyre_lower *lower, vyre_node call);
+/* What gives several values: a call, or a LIST. So many go to the end of `operands`, mistakes if it
+ * gives another number. */
+void lower_several(vyre_lower *lower, uint32_t number, uint32_t count);
 
 /* An array that a name stands for, NULL if none; reports. */
 const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol);
+
+/* Zeros an array. */
+void lower_clear(vyre_lower *lower, const vyre_name_binding *array);
 
 /* False, after a report, if the array may not be written. From then on it counts as written. */
 bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_binding *array);
@@ -333,14 +523,16 @@ bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_bin
 void lower_survey(vyre_lower *lower, uint32_t number);
 /* The parameter that an ARGUMENT declares. */
 vyre_lower_parameter lower_parameter(const vyre_lower *lower, uint32_t number);
+/* Whether a function, or what a symbol calls, only computes. */
 bool lower_is_pure(const vyre_unit *unit, uint32_t number, uint32_t depth);
+bool lower_call_is_pure(const vyre_unit *unit, uint32_t symbol, uint32_t depth);
 
 static inline vyre_function *lower_function_of(vyre_callee callee) {
     return &callee.unit->functions.items[callee.unit->items.items[callee.item].index];
 }
 
-/* Inlines what a CALL calls. Its results are pushed onto `values`, VYRE_NONE where something is
- * wrong; their types are the function's. */
+/* Inlines what a CALL calls. The scalars of its results are pushed onto `values`, VYRE_NONE where
+ * something is wrong; their types are the function's. */
 void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call);
 
 /* Whether a call, with that number of arguments, is possible here and now; reports if not. */
@@ -361,6 +553,9 @@ void lower_statements(vyre_lower *lower);
 
 void lower_statement(vyre_lower *lower, uint32_t number);
 void lower_head(vyre_lower *lower, uint32_t number);
+
+/* A CHOICE, which gives one value. */
+vyre_operand lower_choice(vyre_lower *lower, vyre_node node, vyre_value_type expected);
 void lower_else(vyre_lower *lower);
 void lower_end(vyre_lower *lower, vyre_node node);
 void lower_jump(vyre_lower *lower, uint32_t number);
@@ -382,18 +577,59 @@ uint32_t lower_size(vyre_lower *lower, uint32_t node);
 uint32_t lower_length_of(vyre_lower *lower, const vyre_name_binding *array);
 
 /* What a size gives, as a value of the phase. The program must have made sure that it fits. */
+/* Whether it is a number, which it then gives. */
+bool lower_size_is_number(const vyre_lower *lower, uint32_t size, uint64_t *out_number);
 uint32_t lower_size_value(vyre_lower *lower, uint32_t size, vyre_type type);
 
 /* Whether all that an expression names is known when the file is read. */
 bool lower_is_constant(vyre_lower *lower, uint32_t node);
-vyre_operand lower_evaluate(vyre_lower *lower, uint32_t node, vyre_type expected);
+vyre_operand lower_evaluate(vyre_lower *lower, uint32_t node, vyre_value_type expected);
 
 /* A constant number from 1 to `most`, 0 for a mistake; `what` says what it is for. */
 uint32_t lower_count(vyre_lower *lower, uint32_t node, uint32_t most, uint32_t code,
                      const char *what);
 
-/* The value of a constant of the file, computed if it was not yet. */
+/* The value of a constant of the file, computed if it was not yet; POISON of an array. */
 vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number);
+/* Gives the value of a constant, or of an element of one, the type it was declared with. */
+void lower_settle_constant(vyre_lower *lower, vyre_operand *value, vyre_type type, vyre_spot spot);
+
+/* lower_array.c */
+
+/* Computes the elements of a constant array; false after a report. `node` is its CONSTANT. */
+bool lower_elements(vyre_lower *lower, uint32_t number, vyre_node node);
+
+/* The constant array that a symbol stands for, as a resource of the program; NULL if it is none. A
+ * mistake in it was reported, and gives a POISON. */
+const vyre_name_binding *lower_constant_array(vyre_lower *lower, uint32_t symbol);
+
+/* The shape of an array with these lengths, as bindings have it: numbers, or sizes of the program.
+ * 0 for one dimension, or after a report. */
+uint32_t lower_fixed_shape(vyre_lower *lower, uint32_t lengths, const char *what);
+uint32_t lower_shape(vyre_lower *lower, uint32_t lengths);
+
+/* A shape of so many dimensions, for a function without a caller. */
+uint32_t lower_any_shape(vyre_lower *lower, uint32_t dimensions);
+
+/* The number of dimensions of an array. */
+uint32_t lower_dimensions(const vyre_lower *lower, const vyre_name_binding *array);
+
+/* The index of an element, the b of its node, as one number; VYRE_NONE after a report. Where an
+ * index is outside of its dimension, so is that number. `array` may be NULL. */
+uint32_t lower_element_index(vyre_lower *lower, const vyre_name_binding *array, vyre_node element);
+
+/* A length of an array as a size of the program, and as a value; `dimension` exists. */
+uint32_t lower_length_size(vyre_lower *lower, const vyre_name_binding *array, uint32_t dimension);
+uint32_t lower_length_value(vyre_lower *lower, const vyre_name_binding *array, uint32_t dimension);
+
+/* The dimension that the second operand of `len` names; VYRE_NONE after a report. */
+uint32_t lower_dimension_of(vyre_lower *lower, const vyre_name_binding *array, uint32_t node);
+
+/* A length of the constant array that a symbol stands for, of the dimension that a node names. */
+vyre_operand lower_constant_dimension(vyre_lower *lower, uint32_t symbol, uint32_t node);
+
+/* An element of a constant array where a constant is computed. */
+vyre_operand lower_constant_element(vyre_lower *lower, vyre_node element);
 
 /* lower_program.c */
 
@@ -401,6 +637,12 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number);
 vyre_program *lower_program(vyre_lower *lower, uint32_t number);
 void lower_step(vyre_lower *lower, uint32_t number);
 void lower_phase(vyre_lower *lower, vyre_node node);
+
+/* lower_struct.c */
+
+/* Enters a struct by its name; its fields are read when all are known. 0 if there are too many. */
+vyre_value_type lower_declare_struct(vyre_lower *lower, uint32_t item, const vyre_token *name);
+void lower_read_structs(vyre_lower *lower);
 
 /* lower_unit.c */
 

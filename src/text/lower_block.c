@@ -21,6 +21,26 @@ static bool keep_names(vyre_lower *lower, uint32_t list, uint32_t stride, uint32
     return true;
 }
 
+/* The type of a name in block_names: what it was declared with, or what the first exit gave. */
+static vyre_value_type type_of(vyre_node name) {
+    return name.detail ? name.detail : name.b;
+}
+
+/* How many scalars so many names in block_names have. */
+static uint32_t count_values(const vyre_lower *lower, uint32_t names, uint32_t count) {
+    uint32_t values = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        values += lower_width(lower, type_of(lower->block_names.items[names + i]));
+    }
+    return values;
+}
+
+static uint32_t count_results(const vyre_lower *lower, const vyre_lower_block *block) {
+    return block->gives                   ? count_values(lower, block->results, block->result_count)
+           : block->kind == VYRE_NODE_FOR ? block->carried_values /* though nobody names them */
+                                          : 0;
+}
+
 static void bind_value(vyre_lower *lower, vyre_node name, uint32_t value, vyre_name_kind kind,
                        bool used) {
     vyre_type type = vyre_build_type(lower->builder, value);
@@ -31,7 +51,30 @@ static void bind_value(vyre_lower *lower, vyre_node name, uint32_t value, vyre_n
     }
     lower_bind(lower, name,
                (vyre_name_binding){
-                   .kind = (uint8_t)kind, .type = (uint8_t)type, .handle = value, .used = used});
+                   .kind = (uint8_t)kind, .type = (uint16_t)type, .handle = value, .used = used});
+}
+
+/* Binds a name of block_names to what stands in `values`; gives how many those are. */
+static uint32_t bind_values(vyre_lower *lower, vyre_node name, size_t at, bool used) {
+    vyre_value_type type = type_of(name);
+    if (vyre_type_is_scalar(type)) {
+        bind_value(lower, name, lower->values.items[at], VYRE_BINDING_VALUE, used);
+        return 1;
+    }
+    uint32_t width = lower_width(lower, type);
+    vyre_name_text text, full;
+    vyre_operand value = lower_gather(lower, type, at);
+    bool valid = value.kind == VYRE_OPERAND_COMPOSITE;
+    for (uint32_t i = 0; i < width && valid && name.kind == VYRE_NODE_NAME; i++) {
+        vyre_build_name(lower->builder, lower->values.items[at + i],
+                        lower_leaf_name(lower, lower_name(lower, name.a, &text), type, i, &full));
+    }
+    lower_bind(lower, name,
+               (vyre_name_binding){.kind = VYRE_BINDING_VALUE,
+                                   .type = (uint16_t)type,
+                                   .handle = valid ? (uint32_t)value.value : VYRE_NONE,
+                                   .used = used});
+    return width;
 }
 
 /* The first values of what a loop carries, pushed onto `values`; their types go to the names. */
@@ -41,22 +84,23 @@ static bool lower_carried(vyre_lower *lower, uint32_t list, vyre_lower_block *bl
     }
     for (uint32_t i = 0; i < block->carried_count; i++) {
         uint32_t node = vyre_parser_item(&lower->parser, list, i * 2 + 1);
-        vyre_type type = (vyre_type)lower->block_names.items[block->carried + i].detail;
-        uint32_t value = type == VYRE_TYPE_VOID
-                             ? lower_value(lower, node, type, &type)
-                             : lower_typed(lower, node, type, "the first value", VYRE_NONE);
-        lower->block_names.items[block->carried + i].detail = (uint8_t)type;
-        if (!lower_push(lower, value)) {
+        vyre_value_type type = lower->block_names.items[block->carried + i].detail;
+        vyre_operand value = lower_typed(lower, node, type, "the first value", VYRE_NONE);
+        if (!type && value.kind != VYRE_OPERAND_POISON) {
+            lower->block_names.items[block->carried + i].detail = value.type;
+        }
+        if (!lower_push_operand(lower, value, type)) {
             return false;
         }
     }
+    block->carried_values = count_values(lower, block->carried, block->carried_count);
     return true;
 }
 
 /* Opens a loop whose carried values are the last of `values`, and binds names to its arguments. */
 static void open_loop(vyre_lower *lower, vyre_node head, vyre_lower_block block,
                       const uint32_t *range, bool down, vyre_node counter) {
-    uint32_t count = block.carried_count;
+    uint32_t count = block.carried_values;
     size_t initial = lower->values.count - count;
     if (!vyre_vec_reserve(&lower->values, count)) {
         lower_no_memory(lower);
@@ -82,9 +126,10 @@ static void open_loop(vyre_lower *lower, vyre_node head, vyre_lower_block block,
     if (range) {
         bind_value(lower, counter, iteration, VYRE_BINDING_COUNTER, true);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        bind_value(lower, lower->block_names.items[block.carried + i],
-                   lower->values.items[initial + count + i], VYRE_BINDING_VALUE, true);
+    size_t at = initial + count;
+    lower->values.count = at + count;
+    for (uint32_t i = 0; i < block.carried_count; i++) {
+        at += bind_values(lower, lower->block_names.items[block.carried + i], at, true);
     }
     lower->values.count = initial;
 }
@@ -101,8 +146,9 @@ static void lower_for(vyre_lower *lower, vyre_node node, vyre_lower_block block)
     if (!lower_carried(lower, carried, &block)) {
         return;
     }
-    if (!block.gives) {
-        block.result_count = block.carried_count; /* given, though nobody names them */
+    for (uint32_t i = 0; i < block.result_count && i < block.carried_count && block.gives; i++) {
+        lower->block_names.items[block.results + i].b =
+            lower->block_names.items[block.carried + i].detail;
     }
     open_loop(lower, node, block, range, down, counter);
 }
@@ -173,6 +219,11 @@ void lower_head(vyre_lower *lower, uint32_t number) {
 void lower_else(vyre_lower *lower) {
     vyre_lower_block *block = top(lower);
     lower_forget(lower, block->bindings);
+    if (block->kind == VYRE_NODE_STEP_IF) {
+        block->kind = VYRE_NODE_STEP_ELSE;
+        vyre_build_branch_else(lower->builder);
+        return;
+    }
     block->kind = VYRE_NODE_ELSE;
     vyre_build_else(lower->builder);
     block->warned = !vyre_build_reachable(lower->builder);
@@ -180,7 +231,7 @@ void lower_else(vyre_lower *lower) {
 
 /* Closes the builder's block; its results are the last of `values`. */
 static void end_in_builder(vyre_lower *lower, const vyre_lower_block *block) {
-    uint32_t count = block->result_count;
+    uint32_t count = count_results(lower, block);
     if (!vyre_vec_reserve(&lower->values, count)) {
         lower_no_memory(lower);
         return;
@@ -198,7 +249,8 @@ static void end_in_builder(vyre_lower *lower, const vyre_lower_block *block) {
 
 static void check_result_type(vyre_lower *lower, vyre_node name, uint32_t value) {
     vyre_type type = vyre_build_type(lower->builder, value);
-    if (value != VYRE_NONE && name.detail && name.detail != type) {
+    if (value != VYRE_NONE && vyre_type_is_scalar(name.detail) && name.detail &&
+        name.detail != type) {
         lower_report(lower, vyre_node_spot(&name), 301, "change the type, or convert the value",
                      "the value is %s, declared %s", vyre_type_name(type),
                      vyre_type_name((vyre_type)name.detail));
@@ -222,22 +274,76 @@ void lower_end(vyre_lower *lower, vyre_node node) {
     case VYRE_NODE_INLINE: end_in_builder(lower, &block); break;
     case VYRE_NODE_PHASE: vyre_build_phase_end(lower->builder); break;
     case VYRE_NODE_REPEAT: vyre_build_repeat_end(lower->builder); break;
+    case VYRE_NODE_STEP_IF:
+    case VYRE_NODE_STEP_ELSE: vyre_build_branch_end(lower->builder); break;
     default: break;
     }
     lower_close(lower);
     if (block.chained) {
-        vyre_build_yield(lower->builder, block.result_count, lower->values.items + base);
-    } else if (block.gives) {
+        vyre_build_yield(lower->builder, (uint32_t)(lower->values.count - base),
+                         lower->values.items + base);
+    } else if (block.gives && !lower->unit->source.no_memory) {
+        size_t at = base;
         for (uint32_t i = 0; i < block.result_count; i++) {
             vyre_node name = lower->block_names.items[block.results + i];
-            check_result_type(lower, name, lower->values.items[base + i]);
-            bind_value(lower, name, lower->values.items[base + i], VYRE_BINDING_VALUE, false);
+            check_result_type(lower, name, lower->values.items[at]);
+            at += bind_values(lower, name, at, false);
         }
     }
     if (!block.chained && (block.gives || block.carried_count)) {
         lower->block_names.count = block.gives ? block.results : block.carried;
     }
     lower->values.count = base;
+}
+
+/* `if` with a value in each branch. A plain number in the first takes the type of the second where
+ * nothing else gives it one: such a branch has no code, so it may come last. */
+vyre_operand lower_choice(vyre_lower *lower, vyre_node node, vyre_value_type expected) {
+    uint32_t nodes[2] = {vyre_parser_part(&lower->parser, node.b, VYRE_CHOICE_YES),
+                         vyre_parser_part(&lower->parser, node.b, VYRE_CHOICE_NO)};
+    if (!lower->builder) {
+        lower_report(lower, vyre_node_spot(&node), 307,
+                     "use numbers, other constants and operators on them",
+                     "the value of an `if` is not known at compile time");
+        return lower_poison();
+    }
+    vyre_type type;
+    uint32_t condition = lower_value(lower, node.a, VYRE_TYPE_BOOL, &type);
+    if (condition != VYRE_NONE && type != VYRE_TYPE_BOOL) {
+        lower_report(lower, lower_spot(lower, node.a), 301,
+                     "compare it with something, as in x != 0",
+                     "the condition is %s, expected bool", vyre_type_name(type));
+        condition = VYRE_NONE;
+    }
+    bool swapped =
+        !expected && lower_is_constant(lower, nodes[0]) && !lower_is_constant(lower, nodes[1]);
+    lower_at(lower, vyre_node_spot(&node));
+    if (swapped && condition != VYRE_NONE) {
+        condition = vyre_build_op(lower->builder, VYRE_OP_NOT, condition, VYRE_NONE, VYRE_NONE);
+    }
+    vyre_build_if(lower->builder, condition);
+    size_t base = lower->values.count;
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t branch = nodes[swapped ? 1 - i : i];
+        vyre_operand value = lower_typed(lower, branch, expected, "the value", VYRE_NONE);
+        lower_push_operand(lower, value, expected);
+        lower_at(lower, lower_spot(lower, branch));
+        vyre_build_yield(lower->builder, (uint32_t)(lower->values.count - base),
+                         lower->values.items + base);
+        lower->values.count = base;
+        expected = expected || value.kind < VYRE_OPERAND_VALUE ? expected : value.type;
+        if (!i) {
+            vyre_build_else(lower->builder);
+        }
+    }
+    if (!lower_push_none(lower, lower_width(lower, expected))) {
+        return lower_poison();
+    }
+    vyre_build_if_end(lower->builder, (uint32_t)(lower->values.count - base),
+                      lower->values.items + base);
+    vyre_operand result = lower_gather(lower, expected, base);
+    lower->values.count = base;
+    return expected ? result : lower_poison();
 }
 
 /* Jumps */
@@ -277,22 +383,36 @@ static vyre_lower_block *find_target(vyre_lower *lower, vyre_node_kind jump) {
  * have a type; where they have none, the first jump decides for plain numbers of the others. */
 static void push_values(vyre_lower *lower, uint32_t list, uint32_t names, uint32_t name_count) {
     uint32_t count = vyre_parser_count(&lower->parser, list);
+    bool composite = false;
+    size_t base = lower->values.count;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t node = vyre_parser_item(&lower->parser, list, i);
         vyre_node name = {0};
         if (i < name_count) {
             name = lower->block_names.items[names + i];
         }
-        vyre_type found = (vyre_type)name.b;
-        uint32_t value =
-            name.detail ? lower_typed(lower, node, (vyre_type)name.detail, "the value", VYRE_NONE)
-                        : lower_value(lower, node, found, &found);
-        if (i < name_count && !name.b) {
-            lower->block_names.items[names + i].b = found;
+        vyre_value_type found = type_of(name);
+        vyre_operand value = lower_expression(lower, node, found);
+        /* The builder compares scalars of several exits, and says where both are. */
+        bool by_builder =
+            !name.detail && vyre_type_is_scalar(found) && value.kind == VYRE_OPERAND_VALUE;
+        if (!by_builder) {
+            lower_check_type(lower, &value, found, "the value", VYRE_NONE, lower_spot(lower, node));
         }
-        if (!lower_push(lower, value)) {
+        composite |= value.kind == VYRE_OPERAND_COMPOSITE;
+        if (i < name_count && !name.b && value.kind != VYRE_OPERAND_POISON) {
+            lower->block_names.items[names + i].b = value.type;
+        }
+        if (!lower_push_operand(lower, value, found)) {
             return;
         }
+    }
+    if (composite && name_count && count != name_count) {
+        lower_report(lower, lower_spot(lower, vyre_parser_item(&lower->parser, list, 0)), 506,
+                     "write one value for each name", "%u value%s for %u name%s", count,
+                     count == 1 ? "" : "s", name_count, name_count == 1 ? "" : "s");
+        lower->values.count = base;
+        lower_push_none(lower, count_values(lower, names, name_count));
     }
 }
 
@@ -318,15 +438,15 @@ static void lower_return(vyre_lower *lower, vyre_node node) {
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t value_node = vyre_parser_item(&lower->parser, node.a, i);
-        vyre_type type = i < function.result_count
-                             ? (vyre_type)lower->unit->result_types.items[function.results + i]
-                             : VYRE_TYPE_VOID;
-        uint32_t value = lower_typed(lower, value_node, type, "the returned value", VYRE_NONE);
-        if (matches && !lower_push(lower, value)) {
+        vyre_value_type type = i < function.result_count
+                                   ? lower->unit->result_types.items[function.results + i]
+                                   : VYRE_TYPE_VOID;
+        vyre_operand value = lower_typed(lower, value_node, type, "the returned value", VYRE_NONE);
+        if (matches && !lower_push_operand(lower, value, type)) {
             return;
         }
     }
-    if (!matches && !lower_push_none(lower, function.result_count)) {
+    if (!matches && !lower_push_none(lower, function.result_values)) {
         return;
     }
     if (lower->spliced) {
@@ -334,7 +454,7 @@ static void lower_return(vyre_lower *lower, vyre_node node) {
         return;
     }
     lower_at(lower, vyre_node_spot(&node));
-    vyre_build_return(lower->builder, function.result_count, lower->values.items + base);
+    vyre_build_return(lower->builder, function.result_values, lower->values.items + base);
     lower->values.count = base;
 }
 
@@ -345,10 +465,11 @@ void lower_unread(vyre_lower *lower) {
         return;
     }
     size_t base = lower->values.count;
-    if (!lower_push_none(lower, target->result_count)) {
+    if (!lower_push_none(lower, count_results(lower, target))) {
         return;
     }
-    vyre_build_yield(lower->builder, target->result_count, lower->values.items + base);
+    vyre_build_yield(lower->builder, (uint32_t)(lower->values.count - base),
+                     lower->values.items + base);
     lower->values.count = base;
 }
 
@@ -363,10 +484,10 @@ void lower_jump(vyre_lower *lower, uint32_t number) {
         return;
     }
     uint32_t count = vyre_parser_count(&lower->parser, node.a);
-    if (node.kind == VYRE_NODE_RETURN && !found && count) {
+    bool is_program_value = node.kind == VYRE_NODE_RETURN && !found && count;
+    if (is_program_value) {
         lower_report(lower, spot, 506, "store it in a buffer instead",
                      "a program returns no value");
-        count = 0;
     } else if (node.kind != VYRE_NODE_RETURN && !found) {
         bool is_yield = node.kind == VYRE_NODE_YIELD;
         lower_report(lower, spot, 504,
@@ -386,6 +507,7 @@ void lower_jump(vyre_lower *lower, uint32_t number) {
                 : target.gives    ? target.result_count
                                   : 0);
     lower_at(lower, spot);
+    count = is_program_value ? 0 : (uint32_t)(lower->values.count - base);
     const uint32_t *values = lower->values.items + base;
     switch (node.kind) {
     case VYRE_NODE_BREAK: vyre_build_break(lower->builder, count, values); break;

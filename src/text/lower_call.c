@@ -83,35 +83,34 @@ static bool choose(const vyre_lower *lower, vyre_plain a, vyre_plain b, vyre_op 
     return less.number;
 }
 
-static vyre_operand lower_values(vyre_lower *lower, vyre_node call, const vyre_word *word,
-                                 vyre_type expected) {
+/* A call of an operation on values. */
+typedef struct value_call {
+    vyre_node node;
+    const vyre_word *word;
+    vyre_type expected;
+    uint32_t count; /* operands */
+} value_call;
+
+/* The operation on operands that are scalars. */
+static vyre_operand apply_scalars(vyre_lower *lower, const void *context, const vyre_operand *given,
+                                  vyre_spot spot) {
+    const value_call *of = context;
+    vyre_node call = of->node;
+    const vyre_word *word = of->word;
+    vyre_type expected = of->expected;
+    uint32_t count = of->count;
     vyre_op op = (vyre_op)word->code;
-    const vyre_op_info *info = vyre_op_info_of(op);
-    vyre_rule rule = (vyre_rule)info->rule;
-    uint32_t count = info->shape == VYRE_SHAPE_V1 ? 1 : info->shape == VYRE_SHAPE_V2 ? 2 : 3;
-    if (!lower_check_count(lower, call, word->text, count)) {
-        return lower_poison();
-    }
+    vyre_rule rule = (vyre_rule)vyre_op_info_of(op)->rule;
     vyre_operand operands[3];
     vyre_type same = VYRE_TYPE_VOID;
-    bool valid = true, plain = true;
+    bool plain = true;
     for (uint32_t i = 0; i < count; i++) {
-        enum role role = role_of(rule, i);
-        vyre_type hint = role == ROLE_U32    ? VYRE_TYPE_U32
-                         : role == ROLE_BOOL ? VYRE_TYPE_BOOL
-                         : same              ? same
-                                             : plain_type(rule, expected);
-        operands[i] = lower_expression(lower, argument(lower, call, i), hint);
-        valid &= operands[i].kind != VYRE_OPERAND_POISON;
-        if (operands[i].kind == VYRE_OPERAND_VALUE && role == ROLE_SAME) {
-            same = same ? same : (vyre_type)operands[i].type;
+        operands[i] = given[i];
+        if (given[i].kind == VYRE_OPERAND_VALUE && role_of(rule, i) == ROLE_SAME) {
+            same = same ? same : (vyre_type)given[i].type;
             plain = false;
         }
     }
-    if (!valid) {
-        return lower_poison();
-    }
-    vyre_spot spot = vyre_node_spot(&call);
     bool is_choice = op == VYRE_OP_MIN || op == VYRE_OP_MAX;
     if (plain && is_choice) {
         bool second =
@@ -150,9 +149,84 @@ static vyre_operand lower_values(vyre_lower *lower, vyre_node call, const vyre_w
                                      : lower_operation(lower, op, operands, count, spot);
 }
 
+/* `select` of two composites by one condition, which may be structs. */
+static vyre_operand select_composite(vyre_lower *lower, const value_call *call,
+                                     const vyre_operand *operands, vyre_spot spot) {
+    vyre_type_text rooms[2];
+    if (operands[1].type != operands[2].type) {
+        lower_report(lower, spot, 302, "select among two of the same type",
+                     "operand 3 of `select` is %s, expected %s",
+                     lower_type_name(lower, operands[2].type, &rooms[0]),
+                     lower_type_name(lower, operands[1].type, &rooms[1]));
+        return lower_poison();
+    }
+    size_t base = lower->values.count;
+    uint32_t width = lower_width(lower, operands[1].type);
+    for (uint32_t i = 0; i < width; i++) {
+        vyre_operand leaves[3] = {operands[0], lower_leaf(lower, operands[1], i),
+                                  lower_leaf(lower, operands[2], i)};
+        vyre_operand chosen = apply_scalars(lower, call, leaves, spot);
+        if (!lower_push_operand(lower, chosen, VYRE_TYPE_VOID) ||
+            chosen.kind != VYRE_OPERAND_VALUE) {
+            lower->values.count = base;
+            return lower_poison();
+        }
+    }
+    vyre_operand result = lower_gather(lower, operands[1].type, base);
+    lower->values.count = base;
+    return result;
+}
+
+static vyre_operand lower_values(vyre_lower *lower, vyre_node node, const vyre_word *word,
+                                 vyre_value_type expected) {
+    vyre_op op = (vyre_op)word->code;
+    const vyre_op_info *info = vyre_op_info_of(op);
+    vyre_rule rule = (vyre_rule)info->rule;
+    value_call call = {node, word, vyre_scalar_of(expected),
+                       info->shape == VYRE_SHAPE_V1   ? 1
+                       : info->shape == VYRE_SHAPE_V2 ? 2
+                                                      : 3};
+    if (!lower_check_count(lower, node, word->text, call.count)) {
+        return lower_poison();
+    }
+    vyre_operand operands[3];
+    vyre_type same = VYRE_TYPE_VOID;
+    bool valid = true, composite = false;
+    for (uint32_t i = 0; i < call.count; i++) {
+        enum role role = role_of(rule, i);
+        vyre_type hint = role == ROLE_U32    ? VYRE_TYPE_U32
+                         : role == ROLE_BOOL ? VYRE_TYPE_BOOL
+                         : same              ? same
+                                             : plain_type(rule, call.expected);
+        operands[i] = lower_expression(lower, argument(lower, node, i), hint);
+        valid &= operands[i].kind != VYRE_OPERAND_POISON;
+        composite |= operands[i].kind == VYRE_OPERAND_COMPOSITE;
+        if (operands[i].kind >= VYRE_OPERAND_VALUE && role == ROLE_SAME) {
+            same = same ? same : vyre_scalar_of(operands[i].type);
+        }
+    }
+    vyre_spot spot = vyre_node_spot(&node);
+    if (!valid) {
+        return lower_poison();
+    }
+    if (!composite) {
+        return apply_scalars(lower, &call, operands, spot);
+    }
+    bool is_one = rule == VYRE_RULE_BALLOT || rule == VYRE_RULE_VOTE;
+    if (is_one) {
+        lower_settle(lower, &operands[0], VYRE_TYPE_BOOL, spot); /* refused */
+        return lower_poison();
+    }
+    if (op == VYRE_OP_SELECT && operands[0].kind == VYRE_OPERAND_VALUE &&
+        vyre_type_is_struct(operands[1].type)) {
+        return select_composite(lower, &call, operands, spot);
+    }
+    return lower_each(lower, operands, call.count, word->text, spot, apply_scalars, &call);
+}
+
 /* Operations that give several values */
 
-void lower_group(vyre_lower *lower, vyre_node call) {
+static void lower_group(vyre_lower *lower, vyre_node call) {
     const char *name = vyre_op_info_of(VYRE_OP_MATRIX_MAD)->name;
     uint32_t operands[VYRE_MATRIX_OPERANDS], results[VYRE_MATRIX_C];
     bool valid = lower_check_count(lower, call, name, VYRE_MATRIX_OPERANDS);
@@ -179,6 +253,10 @@ void lower_group(vyre_lower *lower, vyre_node call) {
 const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol) {
     vyre_name_binding *binding = vyre_names_find(&lower->unit->names, symbol);
     const vyre_word *word = lower_word(lower, symbol);
+    const vyre_name_binding *constant = binding ? NULL : lower_constant_array(lower, symbol);
+    if (constant) {
+        return constant->kind == VYRE_BINDING_ARRAY ? constant : NULL;
+    }
     if (binding) {
         binding->used = true;
         if (binding->kind == VYRE_BINDING_ARRAY) {
@@ -202,38 +280,92 @@ const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t
     vyre_name_text text;
     vyre_spot spot = vyre_node_spot(&node);
     spot.length = (uint32_t)vyre_symbol_text(&lower->unit->names, symbol).size;
-    lower_report(lower, spot, 204, "use a buffer, scratch, shared or private array here",
+    lower_report(lower, spot, 204,
+                 binding && vyre_type_is_vector(binding->type)
+                     ? "name a component, as in v.x, or use an array"
+                     : "use a buffer, scratch, shared or private array here",
                  "`%s` is %s, not an array", lower_name(lower, symbol, &text),
                  lower_kind_of(lower, symbol));
     return NULL;
 }
 
+static void note_written(vyre_lower *lower, uint32_t resource) {
+    while (lower->written.count <= resource && resource != VYRE_NONE) {
+        if (!vyre_vec_push(&lower->written, 0)) {
+            lower_no_memory(lower);
+            return;
+        }
+    }
+    if (resource != VYRE_NONE) {
+        lower->written.items[resource] = true;
+    }
+}
+
+void lower_clear(vyre_lower *lower, const vyre_name_binding *array) {
+    uint32_t width = lower_width(lower, array->type);
+    for (uint32_t i = 0; i < width; i++) {
+        vyre_build_clear(lower->builder, lower_leaf_handle(lower, array->type, array->handle, i));
+    }
+}
+
 bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_binding *array) {
     if (array->writable) {
-        while (lower->written.count <= array->handle && array->handle != VYRE_NONE) {
-            if (!vyre_vec_push(&lower->written, 0)) {
-                lower_no_memory(lower);
-                return true;
-            }
-        }
-        if (array->handle != VYRE_NONE) {
-            lower->written.items[array->handle] = true;
+        uint32_t width = lower_width(lower, array->type);
+        for (uint32_t i = 0; i < width; i++) {
+            note_written(lower, lower_leaf_handle(lower, array->type, array->handle, i));
         }
         return true;
     }
     vyre_name_text text;
-    char fix[64];
+    vyre_type_text room;
+    char fix[VYRE_LIMIT_NAME_BYTES + 40];
+    if (array->constant) {
+        lower_report(lower, vyre_node_spot(&node), 401,
+                     "copy it into an array that `var` declares, and write that",
+                     "`%s` is a constant array", lower_name(lower, node.a, &text));
+        return false;
+    }
     snprintf(fix, sizeof fix, "declare it as `inout buffer<%s>`",
-             vyre_type_name((vyre_type)array->type));
+             lower_type_name(lower, array->type, &room));
     vyre_spot spot = vyre_node_spot(&node);
     lower_report(lower, spot, 401, fix, "`%s` is declared as a read-only buffer",
                  lower_name(lower, array->symbol, &text));
     return false;
 }
 
+/* `len` may name a dimension behind the array. */
+static bool check_len(vyre_lower *lower, vyre_node call) {
+    return vyre_parser_count(&lower->parser, call.b) == 2 ||
+           lower_check_count(lower, call, "len", 1);
+}
+
+/* len(a) where a constant is computed: of a constant array. */
+static vyre_operand lower_constant_length(vyre_lower *lower, vyre_node call) {
+    if (!check_len(lower, call)) {
+        return lower_poison();
+    }
+    vyre_node node = lower_node(lower, argument(lower, call, 0));
+    const vyre_name_binding *array =
+        node.kind == VYRE_NODE_NAME && !vyre_names_find(&lower->unit->names, node.a)
+            ? lower_constant_array(lower, node.a)
+            : NULL;
+    if (!array && node.kind != VYRE_NODE_ERROR) {
+        lower_report(lower, vyre_node_spot(&call), 307, "write the name of a constant array",
+                     "the operand of `len` is not known at compile time");
+    }
+    if (!array || array->kind != VYRE_BINDING_ARRAY) {
+        return lower_poison();
+    }
+    if (vyre_parser_count(&lower->parser, call.b) == 1) {
+        return lower_constant(lower, VYRE_TYPE_U32, array->bits);
+    }
+    return lower_constant_dimension(lower, node.a, argument(lower, call, 1));
+}
+
 /* len(a) and clear(a) */
 static vyre_operand lower_of_array(vyre_lower *lower, vyre_node call, const vyre_word *word) {
-    if (!lower_check_count(lower, call, word->text, 1)) {
+    bool is_len = word->code == VYRE_OP_LEN;
+    if (is_len ? !check_len(lower, call) : !lower_check_count(lower, call, word->text, 1)) {
         return lower_poison();
     }
     vyre_node node = lower_node(lower, argument(lower, call, 0));
@@ -251,12 +383,22 @@ static vyre_operand lower_of_array(vyre_lower *lower, vyre_node call, const vyre
         return lower_poison();
     }
     lower_at(lower, vyre_node_spot(&call));
-    if (word->code == VYRE_OP_LEN) {
-        return lower_built(lower, vyre_build_len(lower->builder, array->handle));
+    if (is_len && vyre_parser_count(&lower->parser, call.b) == 2) {
+        vyre_name_binding own = *array;
+        uint32_t dimension = lower_dimension_of(lower, &own, argument(lower, call, 1));
+        lower_at(lower, vyre_node_spot(&call));
+        return dimension == VYRE_NONE
+                   ? lower_poison()
+                   : lower_built(lower, lower_length_value(lower, &own, dimension));
+    }
+    if (is_len) {
+        return lower_built(lower,
+                           vyre_build_len(lower->builder,
+                                          lower_leaf_handle(lower, array->type, array->handle, 0)));
     }
     if (lower_check_writable(lower, node, array)) {
         lower_at(lower, vyre_node_spot(&call));
-        vyre_build_clear(lower->builder, array->handle);
+        lower_clear(lower, array);
     }
     return lower_poison();
 }
@@ -291,6 +433,20 @@ static bool read_ordering(vyre_lower *lower, vyre_node call, uint32_t first,
     return true;
 }
 
+/* All scalars of an element. */
+static vyre_operand uniform_load(vyre_lower *lower, const vyre_text_place *place) {
+    size_t base = lower->values.count;
+    uint32_t width = lower_width(lower, place->type);
+    for (uint32_t i = 0; i < width; i++) {
+        uint32_t array = lower_leaf_handle(lower, place->type, (uint32_t)place->handle, i);
+        lower_push(lower, vyre_build_uniform_load(lower->builder, array, place->index));
+    }
+    bool stored = lower->values.count == base + width;
+    vyre_operand result = stored ? lower_gather(lower, place->type, base) : lower_poison();
+    lower->values.count = base;
+    return result;
+}
+
 /* Atomics and uniform_load: the first operand is a place. */
 static vyre_operand lower_of_element(vyre_lower *lower, vyre_node call, const vyre_word *word) {
     vyre_op op = (vyre_op)word->code;
@@ -302,21 +458,27 @@ static vyre_operand lower_of_element(vyre_lower *lower, vyre_node call, const vy
         lower_check_count(lower, call, word->text, 1 + values);
         return lower_poison();
     }
-    vyre_node place = lower_node(lower, argument(lower, call, 0));
-    if (place.kind != VYRE_NODE_ELEMENT) {
-        if (place.kind != VYRE_NODE_ERROR) {
-            lower_report(lower, vyre_node_spot(&place), 309,
+    vyre_node head = lower_node(lower, argument(lower, call, 0)), root = head;
+    while (root.kind == VYRE_NODE_FIELD) {
+        root = lower_node(lower, root.a);
+    }
+    if (root.kind != VYRE_NODE_ELEMENT) {
+        if (head.kind != VYRE_NODE_ERROR) {
+            lower_report(lower, vyre_node_spot(&head), 309,
                          "write the element first, as in atomic_add(a[i], 1)",
                          "the first operand of `%s` is not an element of an array", word->text);
         }
         return lower_look_through(lower, call);
     }
-    const vyre_name_binding *array = lower_array(lower, place, place.a);
-    vyre_type type = array ? (vyre_type)array->type : VYRE_TYPE_VOID;
-    uint32_t resource = array ? array->handle : VYRE_NONE;
-    bool valid = array && (!(info->effects & VYRE_EFFECT_WRITE) ||
-                           lower_check_writable(lower, place, array));
-    uint32_t index = lower_index(lower, place.b);
+    vyre_text_place place =
+        lower_element_place(lower, argument(lower, call, 0), info->effects & VYRE_EFFECT_WRITE);
+    bool valid = place.kind != VYRE_PLACE_NONE;
+    if (valid && is_atomic && !vyre_type_is_scalar(place.type)) {
+        vyre_operand composite = {.kind = VYRE_OPERAND_COMPOSITE, .type = (uint16_t)place.type};
+        lower_refuse_composite(lower, &composite, place.spot);
+        valid = false;
+    }
+    vyre_type type = valid ? vyre_scalar_of(place.type) : VYRE_TYPE_VOID;
     uint32_t operands[2] = {VYRE_NONE, VYRE_NONE};
     for (uint32_t i = 0; i < values; i++) {
         operands[i] = lower_value(lower, argument(lower, call, 1 + i), type, NULL);
@@ -325,23 +487,27 @@ static vyre_operand lower_of_element(vyre_lower *lower, vyre_node call, const vy
     vyre_ordering ordering = VYRE_ORDERING_RELAXED;
     vyre_scope scope = VYRE_SCOPE_DEVICE;
     valid &= read_ordering(lower, call, 1 + values, &ordering, &scope);
-    if (!valid || index == VYRE_NONE) {
+    if (!valid) {
         return lower_poison();
     }
     lower_at(lower, vyre_node_spot(&call));
     if (!is_atomic) {
-        return lower_built(lower, vyre_build_uniform_load(lower->builder, resource, index));
+        return uniform_load(lower, &place);
     }
-    return lower_built(lower, vyre_build_atomic(lower->builder, op, resource, index, operands[0],
-                                                operands[1], ordering, scope));
+    return lower_built(lower,
+                       vyre_build_atomic(lower->builder, op, (uint32_t)place.handle, place.index,
+                                         operands[0], operands[1], ordering, scope));
 }
 
 /* Calls */
 
 static vyre_operand lower_named_operation(vyre_lower *lower, vyre_node call, const vyre_word *word,
-                                          vyre_type expected) {
+                                          vyre_value_type expected) {
     const vyre_op_info *info = vyre_op_info_of(word->code);
     bool on_values = info->shape >= VYRE_SHAPE_V1 && info->shape <= VYRE_SHAPE_V3;
+    if (!lower->builder && word->code == VYRE_OP_LEN) {
+        return lower_constant_length(lower, call);
+    }
     if (!lower->builder && !on_values) {
         lower_report(lower, vyre_node_spot(&call), 307,
                      "use numbers, other constants and operators on them",
@@ -405,7 +571,21 @@ vyre_callee lower_callee(vyre_lower *lower, vyre_node node) {
     return (vyre_callee){0};
 }
 
-vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_type expected) {
+/* What the language itself has behind a name that is not reserved, or a struct of the file. */
+static bool is_made_here(const vyre_lower *lower, vyre_node call, vyre_context_word *word,
+                         vyre_value_type *type) {
+    if (call.kind != VYRE_NODE_CALL) {
+        return false;
+    }
+    *word = lower_function_word(lower->unit, call.a);
+    uint32_t item = lower->unit->names.symbols.items[call.a].item;
+    bool is_struct = item != VYRE_NONE && !vyre_names_find(&lower->unit->names, call.a) &&
+                     lower->unit->items.items[item].kind == VYRE_ITEM_STRUCT;
+    *type = is_struct ? lower->unit->items.items[item].index : VYRE_TYPE_VOID;
+    return *word || *type;
+}
+
+vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_value_type expected) {
     vyre_node node = lower_node(lower, number);
     const vyre_word *word = lower_called(lower, node);
     if (word->class_of == VYRE_WORD_OP) {
@@ -418,6 +598,12 @@ vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_type expected) 
     }
     if (word->class_of == VYRE_WORD_FUNCTION) {
         return lower_small(lower, node, word, expected);
+    }
+    vyre_context_word made;
+    vyre_value_type type;
+    if (is_made_here(lower, node, &made, &type)) {
+        return made ? lower_vector_call(lower, node, made, expected)
+                    : lower_construct_struct(lower, node, type);
     }
     vyre_callee callee = lower_callee(lower, node);
     if (!callee.unit) {
@@ -446,11 +632,98 @@ vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_type expected) 
         lower_look_through(lower, node);
         return lower_poison();
     }
+    type = results ? callee.unit->result_types.items[function->results] : VYRE_TYPE_VOID;
+    uint32_t width = lower_width(lower, type);
     size_t base = lower->values.count;
     lower_inline(lower, callee, number);
-    uint32_t value = lower->values.count == base + 1 ? lower->values.items[base] : VYRE_NONE;
+    bool whole = results == 1 && lower->values.count == base + width;
+    vyre_operand result = whole ? lower_gather(lower, type, base) : lower_poison();
     lower->values.count = base;
-    return lower_built(lower, value);
+    return vyre_type_is_scalar(type) && result.kind == VYRE_OPERAND_VALUE
+               ? lower_built(lower, (uint32_t)result.value)
+               : result;
+}
+
+static bool push_result(vyre_lower *lower, vyre_operand operand) {
+    bool stored = vyre_vec_push(&lower->operands, operand);
+    if (!stored) {
+        lower_no_memory(lower);
+    }
+    return stored;
+}
+
+/* The results of a function, onto `operands`; gives how many there are. */
+static uint32_t push_results(vyre_lower *lower, uint32_t number, vyre_callee callee,
+                             uint32_t wanted) {
+    size_t base = lower->values.count, at = base;
+    lower_inline(lower, callee, number);
+    const vyre_function *function = lower_function_of(callee);
+    bool failed = function->failed || lower->values.count != base + function->result_values;
+    for (uint32_t i = 0; i < function->result_count && !failed; i++) {
+        vyre_value_type type = callee.unit->result_types.items[function->results + i];
+        push_result(lower, lower_gather(lower, type, at));
+        at += lower_width(lower, type);
+    }
+    lower->values.count = base;
+    return failed ? wanted : function->result_count;
+}
+
+/* What gives several values, onto `operands`. Gives how many there are; VYRE_NONE after a report.
+ */
+static uint32_t push_several(vyre_lower *lower, uint32_t number, uint32_t wanted,
+                             vyre_name_text *name) {
+    vyre_node node = lower_node(lower, number);
+    const vyre_word *word = lower_called(lower, node);
+    vyre_context_word made;
+    vyre_value_type type;
+    if (node.kind == VYRE_NODE_LIST) {
+        uint32_t count = vyre_parser_count(&lower->parser, node.a);
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t item = vyre_parser_item(&lower->parser, node.a, i);
+            push_result(lower, lower_expression(lower, item, VYRE_TYPE_VOID));
+        }
+        snprintf(name->text, sizeof name->text, "(...)");
+        return count;
+    }
+    if (word->class_of == VYRE_WORD_OP && vyre_op_info_of(word->code)->shape == VYRE_SHAPE_GROUP) {
+        size_t base = lower->values.count;
+        lower_group(lower, node);
+        for (size_t i = base; i < lower->values.count; i++) {
+            push_result(lower, lower_built(lower, lower->values.items[i]));
+        }
+        lower->values.count = base;
+        snprintf(name->text, sizeof name->text, "%s", vyre_op_info_of(word->code)->name);
+        return VYRE_MATRIX_C;
+    }
+    bool is_call = node.kind == VYRE_NODE_LIBRARY_CALL || node.kind == VYRE_NODE_CALL;
+    if (is_call && word->class_of != VYRE_WORD_OP && word->class_of != VYRE_WORD_FUNCTION &&
+        !is_made_here(lower, node, &made, &type)) {
+        vyre_callee callee = lower_callee(lower, node);
+        if (!callee.unit) {
+            return VYRE_NONE;
+        }
+        lower_callee_name(callee, name);
+        return push_results(lower, number, callee, wanted);
+    }
+    if (node.kind != VYRE_NODE_ERROR) {
+        lower_report(lower, vyre_node_spot(&node), 309, "name one value, as in `let a = ...;`",
+                     "only a function call or a block gives several values");
+    }
+    return VYRE_NONE;
+}
+
+void lower_several(vyre_lower *lower, uint32_t number, uint32_t count) {
+    size_t base = lower->operands.count;
+    vyre_name_text name = {""};
+    uint32_t given = push_several(lower, number, count, &name);
+    if (given != VYRE_NONE && given != count) {
+        lower_report(lower, lower_spot(lower, number), 506, "write one name for each value",
+                     "`%s` gives %u value%s, %u are named", name.text, given, given == 1 ? "" : "s",
+                     count);
+        lower->operands.count = base;
+    }
+    while (lower->operands.count < base + count && push_result(lower, lower_poison())) {
+    }
 }
 
 void lower_call_statement(vyre_lower *lower, uint32_t number) {
@@ -468,6 +741,17 @@ void lower_call_statement(vyre_lower *lower, uint32_t number) {
         if (!(effects & ~(uint32_t)VYRE_EFFECT_SUBGROUP) && result.kind != VYRE_OPERAND_POISON) {
             lower_report(lower, vyre_node_spot(&node), 107, fix,
                          "the result of `%s` is not used, and it has no other effect", word->text);
+        }
+        return;
+    }
+    vyre_context_word made;
+    vyre_value_type type;
+    if (is_made_here(lower, node, &made, &type)) {
+        vyre_name_text name;
+        if (lower_call(lower, number, VYRE_TYPE_VOID).kind != VYRE_OPERAND_POISON) {
+            lower_report(lower, vyre_node_spot(&node), 107, fix,
+                         "the result of `%s` is not used, and it has no other effect",
+                         lower_name(lower, node.a, &name));
         }
         return;
     }

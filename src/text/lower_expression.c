@@ -3,18 +3,14 @@
 #include "ir/lookup.h"
 #include "text/lower.h"
 
-static vyre_operand make_value(vyre_type type, uint64_t value) {
-    return (vyre_operand){.kind = VYRE_OPERAND_VALUE, .type = (uint8_t)type, .value = value};
-}
-
 /* What the builder gave, or a mistake. */
 static vyre_operand built_as(vyre_type type, uint32_t value) {
-    return value == VYRE_NONE ? lower_poison() : make_value(type, value);
+    return value == VYRE_NONE ? lower_poison() : lower_scalar(type, value);
 }
 
 vyre_operand lower_built(const vyre_lower *lower, uint32_t value) {
     vyre_type type = vyre_build_type(lower->builder, value);
-    return type == VYRE_TYPE_VOID ? lower_poison() : make_value(type, value);
+    return type == VYRE_TYPE_VOID ? lower_poison() : lower_scalar(type, value);
 }
 
 static void not_constant(vyre_lower *lower, vyre_node node, const char *what) {
@@ -29,7 +25,9 @@ static bool is_logic(vyre_token_kind operation) {
 
 /* Plain numbers */
 
-bool lower_settle_plain(vyre_lower *lower, vyre_operand *operand, vyre_type type, vyre_spot spot) {
+bool lower_settle_plain(vyre_lower *lower, vyre_operand *operand, vyre_value_type asked,
+                        vyre_spot spot) {
+    vyre_type type = vyre_scalar_of(asked);
     vyre_type wanted = type != VYRE_TYPE_VOID ? type
                        : operand->real        ? VYRE_TYPE_F32
                                               : VYRE_TYPE_I32;
@@ -130,7 +128,7 @@ static vyre_operand lower_number(vyre_lower *lower, vyre_node node) {
 
 vyre_operand lower_constant(vyre_lower *lower, vyre_type type, uint64_t bits) {
     return lower->builder ? built_as(type, vyre_build_const(lower->builder, type, bits))
-                          : make_value(type, bits);
+                          : lower_scalar(type, bits);
 }
 
 /* Arithmetic of constants is exact: a result that does not fit the type of its operands is a
@@ -150,7 +148,7 @@ static vyre_operand evaluate_bools(vyre_token_kind operation, bool left, bool ri
                   : operation == VYRE_TOKEN_OR || operation == VYRE_TOKEN_OR_OR  ? left || right
                   : operation == VYRE_TOKEN_EQUAL                                ? left == right
                                                                                  : left != right;
-    return make_value(VYRE_TYPE_BOOL, result);
+    return lower_scalar(VYRE_TYPE_BOOL, result);
 }
 
 /* False, after a report, if an operator that the builder does not see, or sees as another one, does
@@ -189,7 +187,7 @@ static vyre_operand evaluate_binary(vyre_lower *lower, vyre_token_kind operation
     vyre_plain b = vyre_plain_from(right_type, right->value);
     vyre_plain_error error = vyre_plain_binary(NULL, operation, &a, &b, &result);
     if (vyre_token_is_comparison(operation)) {
-        return make_value(VYRE_TYPE_BOOL, result.number);
+        return lower_scalar(VYRE_TYPE_BOOL, result.number);
     }
     return settle_exact(lower, error, result, type, spot);
 }
@@ -230,9 +228,12 @@ static vyre_op op_of(vyre_token_kind operation) {
 }
 
 vyre_operand lower_binary(vyre_lower *lower, vyre_token_kind operation, vyre_operand left,
-                          vyre_operand right, vyre_type expected, const uint32_t nodes[3]) {
+                          vyre_operand right, vyre_value_type expected, const uint32_t nodes[3]) {
     if (left.kind == VYRE_OPERAND_POISON || right.kind == VYRE_OPERAND_POISON) {
         return lower_poison();
+    }
+    if (left.kind == VYRE_OPERAND_COMPOSITE || right.kind == VYRE_OPERAND_COMPOSITE) {
+        return lower_vector_binary(lower, operation, left, right, expected, nodes);
     }
     uint32_t blamed = nodes[0];
     if (left.kind == VYRE_OPERAND_PLAIN && right.kind == VYRE_OPERAND_PLAIN) {
@@ -277,9 +278,7 @@ vyre_operand lower_binary(vyre_lower *lower, vyre_token_kind operation, vyre_ope
                     value);
 }
 
-/* Whether the nodes after `from` up to `to` neither read nor change anything that others see, and
- * surely end: they may run where they are not needed. */
-static bool runs_anywhere(vyre_lower *lower, uint32_t from, uint32_t to) {
+bool lower_runs_anywhere(vyre_lower *lower, uint32_t from, uint32_t to) {
     for (uint32_t i = from + 1; i <= to; i++) {
         vyre_node node = lower_node(lower, i);
         if (node.kind == VYRE_NODE_ELEMENT || node.kind == VYRE_NODE_LIBRARY_CALL) {
@@ -288,17 +287,13 @@ static bool runs_anywhere(vyre_lower *lower, uint32_t from, uint32_t to) {
         if (node.kind != VYRE_NODE_CALL) {
             continue;
         }
-        const vyre_symbol *symbol = &lower->unit->names.symbols.items[node.a];
         const vyre_word *word = lower_called(lower, node);
         if (word->class_of == VYRE_WORD_OP) {
             if (vyre_op_info_of(word->code)->effects) {
                 return false;
             }
-        } else if (word->class_of == VYRE_WORD_FUNCTION) {
-            continue;
-        } else if (symbol->item == VYRE_NONE ||
-                   lower->unit->items.items[symbol->item].kind != VYRE_ITEM_FUNCTION ||
-                   !lower_is_pure(lower->unit, lower->unit->items.items[symbol->item].index, 0)) {
+        } else if (word->class_of != VYRE_WORD_FUNCTION &&
+                   !lower_call_is_pure(lower->unit, node.a, 0)) {
             return false;
         }
     }
@@ -328,7 +323,7 @@ static vyre_operand lower_logic(vyre_lower *lower, vyre_node node, vyre_operand 
     const char *name = is_and ? "&&" : "||";
     vyre_spot left_spot = lower_spot(lower, node.a), right_spot = lower_spot(lower, node.b);
     bool valid = check_bool(lower, &left, name, left_spot);
-    if (!lower->builder || runs_anywhere(lower, node.a, node.b)) {
+    if (!lower->builder || lower_runs_anywhere(lower, node.a, node.b)) {
         vyre_operand right = lower_expression(lower, node.b, VYRE_TYPE_BOOL);
         if (!check_bool(lower, &right, name, right_spot) || !valid) {
             return lower_poison();
@@ -364,7 +359,7 @@ static vyre_operand lower_logic(vyre_lower *lower, vyre_node node, vyre_operand 
 
 /* Operators that group to the left form a spine that may be as long as the text; it is walked down
  * and up again without recursion. */
-static vyre_operand lower_spine(vyre_lower *lower, uint32_t node, vyre_type expected) {
+static vyre_operand lower_spine(vyre_lower *lower, uint32_t node, vyre_value_type expected) {
     size_t base = lower->spine.count;
     vyre_node head = lower_node(lower, node);
     while (head.kind == VYRE_NODE_BINARY) {
@@ -381,17 +376,17 @@ static vyre_operand lower_spine(vyre_lower *lower, uint32_t node, vyre_type expe
     }
     vyre_operand left = lower_expression(lower, node, expected);
     while (lower->spine.count > base) {
-        expected = (vyre_type)lower->spine.items[--lower->spine.count];
+        expected = lower->spine.items[--lower->spine.count];
         node = lower->spine.items[--lower->spine.count];
         head = lower_node(lower, node);
         if (is_logic(head.detail)) {
             left = lower_logic(lower, head, left);
             continue;
         }
-        vyre_type inner = vyre_token_is_comparison(head.detail) ? VYRE_TYPE_VOID : expected;
-        vyre_type hint = vyre_token_is_shift(head.detail)  ? VYRE_TYPE_U32
-                         : left.kind == VYRE_OPERAND_VALUE ? (vyre_type)left.type
-                                                           : inner;
+        vyre_value_type inner = vyre_token_is_comparison(head.detail) ? VYRE_TYPE_VOID : expected;
+        vyre_value_type hint = vyre_token_is_shift(head.detail)  ? VYRE_TYPE_U32
+                               : left.kind >= VYRE_OPERAND_VALUE ? left.type
+                                                                 : inner;
         vyre_operand right = lower_expression(lower, head.b, hint);
         left = lower_binary(lower, head.detail, left, right, inner,
                             (const uint32_t[3]){node, head.a, head.b});
@@ -399,44 +394,48 @@ static vyre_operand lower_spine(vyre_lower *lower, uint32_t node, vyre_type expe
     return left;
 }
 
-static vyre_operand lower_unary(vyre_lower *lower, vyre_node node, vyre_type expected) {
-    vyre_spot spot = vyre_node_spot(&node);
-    bool is_not = node.detail == VYRE_TOKEN_NOT;
-    vyre_operand operand = lower_expression(lower, node.a, is_not ? VYRE_TYPE_BOOL : expected);
-    if (operand.kind == VYRE_OPERAND_POISON) {
-        return operand;
-    }
-    if (is_not) {
+vyre_operand lower_negate(vyre_lower *lower, vyre_token_kind operation, vyre_operand operand,
+                          vyre_spot spot) {
+    if (operation == VYRE_TOKEN_NOT) {
         if (!check_bool(lower, &operand, "!", spot)) {
             return lower_poison();
         }
         return lower->builder ? lower_operation(lower, VYRE_OP_NOT, &operand, 1, spot)
-                              : make_value(VYRE_TYPE_BOOL, !operand.value);
+                              : lower_scalar(VYRE_TYPE_BOOL, !operand.value);
     }
     if (operand.kind == VYRE_OPERAND_PLAIN) {
         vyre_plain plain = vyre_operand_plain(operand), folded;
-        vyre_plain_error error = vyre_plain_unary(node.detail, &plain, &folded);
+        vyre_plain_error error = vyre_plain_unary(operation, &plain, &folded);
         return error ? lower_plain_error(lower, error, spot) : vyre_plain_operand(folded);
     }
     if (operand.type == VYRE_TYPE_BOOL) {
         lower_report(lower, spot, 301, "use ! on a bool", "the operand of `%s` is bool",
-                     vyre_token_text(node.detail));
+                     vyre_token_text(operation));
         return lower_poison();
     }
     if (!lower->builder) {
         vyre_plain plain = vyre_plain_from((vyre_type)operand.type, operand.value), result;
-        vyre_plain_error error = vyre_plain_unary(node.detail, &plain, &result);
+        vyre_plain_error error = vyre_plain_unary(operation, &plain, &result);
         return settle_exact(lower, error, result, (vyre_type)operand.type, spot);
     }
-    vyre_op op = node.detail == VYRE_TOKEN_MINUS ? VYRE_OP_NEG : VYRE_OP_NOT;
+    vyre_op op = operation == VYRE_TOKEN_MINUS ? VYRE_OP_NEG : VYRE_OP_NOT;
     return lower_operation(lower, op, &operand, 1, spot);
+}
+
+static vyre_operand lower_unary(vyre_lower *lower, vyre_node node, vyre_value_type expected) {
+    vyre_spot spot = vyre_node_spot(&node);
+    bool is_not = node.detail == VYRE_TOKEN_NOT;
+    vyre_operand operand = lower_expression(lower, node.a, is_not ? VYRE_TYPE_BOOL : expected);
+    switch (operand.kind) {
+    case VYRE_OPERAND_POISON: return operand;
+    case VYRE_OPERAND_COMPOSITE: return lower_vector_unary(lower, node.detail, operand, spot);
+    default: return lower_negate(lower, node.detail, operand, spot);
+    }
 }
 
 /* Names */
 
-/* gid and the like; `component` is 3 where none is named. */
-static vyre_operand lower_position(vyre_lower *lower, vyre_node node, vyre_op op,
-                                   uint32_t component) {
+vyre_operand lower_position(vyre_lower *lower, vyre_node node, vyre_op op, uint32_t component) {
     const char *name = vyre_op_info_of(op)->name;
     vyre_spot spot = vyre_node_spot(&node);
     if (!lower->builder) {
@@ -460,6 +459,16 @@ static vyre_operand lower_position(vyre_lower *lower, vyre_node node, vyre_op op
     return built_as(type, vyre_build_position(lower->builder, op, dimension));
 }
 
+/* The counter of a repeat; that of a range starts with its first number. */
+static uint32_t lower_counter(vyre_lower *lower, const vyre_name_binding *binding) {
+    uint32_t value = vyre_build_iteration(lower->builder, binding->handle);
+    return binding->size == VYRE_NONE
+               ? value
+               : vyre_build_op(lower->builder, VYRE_OP_ADD,
+                               lower_size_value(lower, binding->size, VYRE_TYPE_U32), value,
+                               VYRE_NONE);
+}
+
 static vyre_operand lower_binding(vyre_lower *lower, vyre_node node, vyre_name_binding *binding) {
     vyre_name_text text;
     binding->used = true;
@@ -469,8 +478,17 @@ static vyre_operand lower_binding(vyre_lower *lower, vyre_node node, vyre_name_b
     case VYRE_BINDING_VALUE:
     case VYRE_BINDING_PARAMETER:
     case VYRE_BINDING_COUNTER:
-        return handle == VYRE_NONE ? lower_poison() : make_value(type, handle);
+        return handle == VYRE_NONE                  ? lower_poison()
+               : vyre_type_is_scalar(binding->type) ? lower_scalar(type, handle)
+                                                    : lower_composite(lower, binding->type, handle);
     case VYRE_BINDING_VARIABLE:
+        if (!vyre_type_is_scalar(binding->type)) {
+            vyre_text_place place = {.kind = VYRE_PLACE_VARIABLE,
+                                     .type = binding->type,
+                                     .handle = handle,
+                                     .spot = vyre_node_spot(&node)};
+            return lower_read(lower, &place);
+        }
         lower_at(lower, vyre_node_spot(&node));
         return built_as(type, vyre_build_get(lower->builder, handle));
     case VYRE_BINDING_SCALAR:
@@ -482,7 +500,7 @@ static vyre_operand lower_binding(vyre_lower *lower, vyre_node node, vyre_name_b
         return built_as(type, lower_size_value(lower, binding->size, type));
     case VYRE_BINDING_REPEAT:
         lower_at(lower, vyre_node_spot(&node));
-        return built_as(type, vyre_build_iteration(lower->builder, handle));
+        return built_as(type, lower_counter(lower, binding));
     case VYRE_BINDING_ARRAY:
         lower_report(lower, vyre_node_spot(&node), 204,
                      "name an element as in a[gid], or its length as in len(a)",
@@ -490,6 +508,20 @@ static vyre_operand lower_binding(vyre_lower *lower, vyre_node node, vyre_name_b
         return lower_poison();
     default: return lower_poison();
     }
+}
+
+/* A constant of several scalars, in the program that uses it. */
+static vyre_operand constant_composite(vyre_lower *lower, vyre_operand value) {
+    size_t leaves = lower->leaves.count;
+    uint32_t width = lower_width(lower, value.type);
+    for (uint32_t i = 0; i < width; i++) {
+        vyre_operand leaf = lower_leaf(lower, value, i);
+        leaf = lower_constant(lower, (vyre_type)leaf.type, leaf.value);
+        if (leaf.kind != VYRE_OPERAND_VALUE || !lower_add_leaf(lower, leaf.value)) {
+            return lower_poison();
+        }
+    }
+    return lower_composite(lower, value.type, leaves);
 }
 
 static vyre_operand lower_named(vyre_lower *lower, vyre_node node) {
@@ -519,57 +551,37 @@ static vyre_operand lower_named(vyre_lower *lower, vyre_node node) {
         return lower_poison();
     }
     vyre_item item = lower->unit->items.items[symbol.item];
+    const vyre_name_binding *array = lower_constant_array(lower, node.a);
+    if (array) {
+        if (array->kind == VYRE_BINDING_ARRAY) {
+            lower_report(lower, vyre_node_spot(&node), 204,
+                         "name an element as in a[0], or its length as in len(a)",
+                         "`%s` is an array, expected a value", lower_name(lower, node.a, &text));
+        }
+        return lower_poison();
+    }
     if (item.kind == VYRE_ITEM_CONSTANT) {
         vyre_operand value = lower_constant_item(lower, item.index);
         return value.kind == VYRE_OPERAND_VALUE
                    ? lower_constant(lower, (vyre_type)value.type, value.value)
-                   : value;
+               : value.kind == VYRE_OPERAND_COMPOSITE ? constant_composite(lower, value)
+                                                      : value;
     }
     lower_report(lower, vyre_node_spot(&node), 204,
                  item.kind == VYRE_ITEM_FUNCTION ? "call it with its arguments in parentheses"
+                 : item.kind == VYRE_ITEM_STRUCT ? "list the values of its fields in parentheses"
                                                  : "call a function; a program cannot be called",
                  "`%s` is %s, expected a value", lower_name(lower, node.a, &text),
                  lower_kind_of(lower, node.a));
     return lower_poison();
 }
 
-static vyre_operand lower_component(vyre_lower *lower, vyre_node node) {
-    const vyre_word *word = lower_word(lower, node.a);
-    if (word->class_of == VYRE_WORD_OP && vyre_op_is_position(word->code)) {
-        return lower_position(lower, node, (vyre_op)word->code, node.detail);
-    }
-    vyre_name_binding *binding = vyre_names_find(&lower->unit->names, node.a);
-    if (binding && (binding->kind == VYRE_BINDING_POISON ||
-                    (binding->kind == VYRE_BINDING_VALUE && binding->handle == VYRE_NONE))) {
-        return lower_poison();
-    }
-    if (!binding && word->class_of != VYRE_WORD_OP &&
-        lower->unit->names.symbols.items[node.a].item == VYRE_NONE) {
-        node.length = (uint32_t)vyre_symbol_text(&lower->unit->names, node.a).size;
-        lower_unknown(lower, node, node.a, false);
-        return lower_poison();
-    }
-    vyre_name_text text;
-    lower_report(lower, vyre_node_spot(&node), 204,
-                 "use components with gid, lid, wid and num_workgroups only",
-                 "`%s` has no components", lower_name(lower, node.a, &text));
-    return lower_poison();
-}
-
-static vyre_operand lower_element(vyre_lower *lower, vyre_node node) {
+static vyre_operand lower_element(vyre_lower *lower, uint32_t number) {
     if (!lower->builder) {
-        not_constant(lower, node, "an element of an array");
-        return lower_poison();
+        return lower_constant_element(lower, lower_node(lower, number));
     }
-    const vyre_name_binding *array = lower_array(lower, node, node.a);
-    uint32_t resource = array ? array->handle : VYRE_NONE;
-    vyre_type type = array ? (vyre_type)array->type : VYRE_TYPE_VOID;
-    uint32_t index = lower_index(lower, node.b);
-    if (resource == VYRE_NONE || index == VYRE_NONE) {
-        return lower_poison();
-    }
-    lower_at(lower, vyre_node_spot(&node));
-    return built_as(type, vyre_build_load(lower->builder, resource, index));
+    vyre_text_place place = lower_element_place(lower, number, false);
+    return lower_read(lower, &place);
 }
 
 uint32_t lower_index(vyre_lower *lower, uint32_t node) {
@@ -607,21 +619,18 @@ static vyre_operand evaluate_convert(vyre_lower *lower, vyre_operand operand, vy
                          vyre_type_name(type));
             return lower_poison();
         }
-        return make_value(type, operand.value);
+        return lower_scalar(type, operand.value);
     }
     vyre_plain number = {.number = operand.value};
     if (from != VYRE_TYPE_BOOL) {
         number = vyre_plain_from(from, operand.value);
     }
-    return type == VYRE_TYPE_BOOL ? make_value(type, !vyre_plain_is_zero(NULL, &number))
+    return type == VYRE_TYPE_BOOL ? lower_scalar(type, !vyre_plain_is_zero(NULL, &number))
                                   : settle_exact(lower, VYRE_PLAIN_OK, number, type, spot);
 }
 
-static vyre_operand lower_convert(vyre_lower *lower, vyre_node node) {
-    vyre_operand operand = lower_expression(lower, node.a, VYRE_TYPE_VOID);
-    vyre_type type = (vyre_type)node.detail;
-    vyre_spot spot = vyre_node_spot(&node);
-    bool is_bitcast = node.kind == VYRE_NODE_BITCAST;
+vyre_operand lower_converted(vyre_lower *lower, vyre_operand operand, vyre_type type,
+                             bool is_bitcast, vyre_spot spot) {
     if (operand.kind == VYRE_OPERAND_PLAIN && !is_bitcast) {
         if (type == VYRE_TYPE_BOOL) {
             vyre_plain plain = vyre_operand_plain(operand);
@@ -643,11 +652,39 @@ static vyre_operand lower_convert(vyre_lower *lower, vyre_node node) {
                                          : vyre_build_convert(lower->builder, type, value));
 }
 
-static vyre_operand lower_bits(vyre_lower *lower, vyre_node node) {
+static vyre_operand lower_convert(vyre_lower *lower, vyre_node node) {
     vyre_operand operand = lower_expression(lower, node.a, VYRE_TYPE_VOID);
-    vyre_type type = (vyre_type)node.detail;
+    vyre_spot spot = vyre_node_spot(&node);
+    bool is_bitcast = node.kind == VYRE_NODE_BITCAST;
+    if (vyre_type_is_scalar(node.detail)) {
+        return lower_converted(lower, operand, (vyre_type)node.detail, is_bitcast, spot);
+    }
     if (operand.kind == VYRE_OPERAND_POISON) {
         return operand;
+    }
+    if (!vyre_type_is_vector(node.detail) || !vyre_type_is_vector(operand.type) ||
+        vyre_vector_count(operand.type) != vyre_vector_count(node.detail)) {
+        vyre_type_text rooms[2];
+        lower_settle(lower, &operand, VYRE_TYPE_VOID, spot);
+        lower_report(lower, spot, 305, "use vectors of as many components",
+                     "`bitcast` from %s to %s is not possible",
+                     lower_type_name(lower, operand.type, &rooms[0]),
+                     lower_type_name(lower, node.detail, &rooms[1]));
+        return lower_poison();
+    }
+    return lower_convert_each(lower, operand, vyre_scalar_of(node.detail), true, spot);
+}
+
+static vyre_operand lower_bits(vyre_lower *lower, vyre_node node) {
+    vyre_operand operand = lower_expression(lower, node.a, VYRE_TYPE_VOID);
+    vyre_type type = vyre_scalar_of(node.detail);
+    if (operand.kind == VYRE_OPERAND_POISON) {
+        return operand;
+    }
+    if (!vyre_type_is_scalar(node.detail)) {
+        lower_report(lower, vyre_node_spot(&node), 304, "write the bits of each component",
+                     "`bits` gives a single number");
+        return lower_poison();
     }
     uint32_t bytes = vyre_type_bytes(type);
     if (type == VYRE_TYPE_BOOL || operand.kind != VYRE_OPERAND_PLAIN || operand.real ||
@@ -661,14 +698,16 @@ static vyre_operand lower_bits(vyre_lower *lower, vyre_node node) {
     return lower_constant(lower, type, operand.value);
 }
 
-static vyre_operand lower_any(vyre_lower *lower, uint32_t number, vyre_type expected) {
+static vyre_operand lower_any(vyre_lower *lower, uint32_t number, vyre_value_type expected) {
     vyre_node node = lower_node(lower, number);
     switch (node.kind) {
     case VYRE_NODE_NUMBER: return lower_number(lower, node);
     case VYRE_NODE_BOOL: return lower_constant(lower, VYRE_TYPE_BOOL, node.detail);
     case VYRE_NODE_NAME: return lower_named(lower, node);
-    case VYRE_NODE_COMPONENT: return lower_component(lower, node);
-    case VYRE_NODE_ELEMENT: return lower_element(lower, node);
+    case VYRE_NODE_FIELD: return lower_field(lower, number);
+    case VYRE_NODE_ELEMENT: return lower_element(lower, number);
+    case VYRE_NODE_CONSTRUCT: return lower_construct(lower, node);
+    case VYRE_NODE_CHOICE: return lower_choice(lower, node, expected);
     case VYRE_NODE_CALL:
     case VYRE_NODE_LIBRARY_CALL: return lower_call(lower, number, expected);
     case VYRE_NODE_CONVERT:
@@ -680,7 +719,7 @@ static vyre_operand lower_any(vyre_lower *lower, uint32_t number, vyre_type expe
     }
 }
 
-vyre_operand lower_expression(vyre_lower *lower, uint32_t node, vyre_type expected) {
+vyre_operand lower_expression(vyre_lower *lower, uint32_t node, vyre_value_type expected) {
     if (lower->depth >= VYRE_LIMIT_EXPRESSION_NESTING) {
         lower_report(lower, lower_spot(lower, node), 701,
                      "name parts of the expression with `let`, or nest calls less deeply",
@@ -703,21 +742,39 @@ uint32_t lower_value(vyre_lower *lower, uint32_t node, vyre_type expected, vyre_
     return valid ? (uint32_t)operand.value : VYRE_NONE;
 }
 
-uint32_t lower_typed(vyre_lower *lower, uint32_t node, vyre_type type, const char *what,
-                     uint32_t symbol) {
-    vyre_type found;
-    uint32_t value = lower_value(lower, node, type, &found);
-    if (value == VYRE_NONE || type == VYRE_TYPE_VOID || found == type) {
-        return value;
+bool lower_check_type(vyre_lower *lower, vyre_operand *operand, vyre_value_type type,
+                      const char *what, uint32_t symbol, vyre_spot spot) {
+    if (operand->kind == VYRE_OPERAND_PLAIN) {
+        lower_settle_plain(lower, operand, type, spot);
+    }
+    if (operand->kind == VYRE_OPERAND_POISON || type == VYRE_TYPE_VOID || operand->type == type) {
+        return operand->kind != VYRE_OPERAND_POISON;
     }
     vyre_name_text name = {""};
     if (symbol != VYRE_NONE) {
         lower_name(lower, symbol, &name);
     }
-    char fix[40];
-    snprintf(fix, sizeof fix, "convert it with %s(...)", vyre_type_name(type));
-    lower_report(lower, lower_spot(lower, node), 301, fix, "%s%s%s%s is %s, expected %s", what,
-                 *name.text ? " `" : "", name.text, *name.text ? "`" : "", vyre_type_name(found),
-                 vyre_type_name(type));
-    return VYRE_NONE;
+    vyre_type_text rooms[2];
+    char fix[VYRE_LIMIT_NAME_BYTES + 32];
+    const char *wanted = lower_type_name(lower, type, &rooms[0]);
+    if (operand->kind == VYRE_OPERAND_COMPOSITE && vyre_type_is_scalar(type)) {
+        snprintf(fix, sizeof fix, "%s",
+                 vyre_type_is_vector(operand->type) ? "name one of its components, as in v.x"
+                                                    : "name one of its fields");
+    } else {
+        snprintf(fix, sizeof fix, "%s %s(...)",
+                 vyre_type_is_scalar(type) ? "convert it with" : "make one with", wanted);
+    }
+    lower_report(lower, spot, 301, fix, "%s%s%s%s is %s, expected %s", what, *name.text ? " `" : "",
+                 name.text, *name.text ? "`" : "", lower_type_name(lower, operand->type, &rooms[1]),
+                 wanted);
+    *operand = lower_poison();
+    return false;
+}
+
+vyre_operand lower_typed(vyre_lower *lower, uint32_t node, vyre_value_type type, const char *what,
+                         uint32_t symbol) {
+    vyre_operand operand = lower_expression(lower, node, type);
+    lower_check_type(lower, &operand, type, what, symbol, lower_spot(lower, node));
+    return operand;
 }

@@ -15,7 +15,9 @@ static bool read_signature(vyre_lower *lower, vyre_function *function, vyre_node
     function->parameter_count = vyre_parser_count(parser, parameters);
     for (uint32_t i = 0; i < function->parameter_count; i++) {
         uint32_t argument = vyre_parser_item(parser, parameters, i);
-        if (!vyre_vec_push(&lower->unit->parameters, lower_parameter(lower, argument))) {
+        vyre_lower_parameter parameter = lower_parameter(lower, argument);
+        function->touches |= parameter.kind == VYRE_ARGUMENT_VARIABLE;
+        if (!vyre_vec_push(&lower->unit->parameters, parameter)) {
             return false;
         }
     }
@@ -23,6 +25,7 @@ static bool read_signature(vyre_lower *lower, vyre_function *function, vyre_node
     function->result_count = vyre_parser_count(parser, results);
     for (uint32_t i = 0; i < function->result_count; i++) {
         vyre_node type = vyre_parser_node(parser, vyre_parser_item(parser, results, i));
+        function->result_values += lower_width(lower, type.detail);
         if (!vyre_vec_push(&lower->unit->result_types, type.detail)) {
             return false;
         }
@@ -116,8 +119,25 @@ void lower_survey(vyre_lower *lower, uint32_t number) {
 
 vyre_lower_parameter lower_parameter(const vyre_lower *lower, uint32_t number) {
     vyre_node node = lower_node(lower, number), name = lower_node(lower, node.a);
-    return (vyre_lower_parameter){name.kind == VYRE_NODE_NAME ? name.a : VYRE_NONE, name.line,
-                                  name.column, node.detail, name.detail};
+    uint32_t lengths = node.detail == VYRE_ARGUMENT_SCALAR || node.detail == VYRE_ARGUMENT_VARIABLE
+                           ? VYRE_NONE
+                           : name.b;
+    return (vyre_lower_parameter){name.kind == VYRE_NODE_NAME ? name.a : VYRE_NONE,
+                                  name.line,
+                                  name.column,
+                                  (uint8_t)node.detail,
+                                  name.detail,
+                                  (uint8_t)vyre_parser_count(&lower->parser, lengths)};
+}
+
+bool lower_call_is_pure(const vyre_unit *unit, uint32_t symbol, uint32_t depth) {
+    uint32_t item = unit->names.symbols.items[symbol].item;
+    if (item == VYRE_NONE) {
+        return lower_function_word(unit, symbol) != VYRE_WORD_NO_CONTEXT;
+    }
+    const vyre_item *row = &unit->items.items[item];
+    return row->kind == VYRE_ITEM_STRUCT ||
+           (row->kind == VYRE_ITEM_FUNCTION && lower_is_pure(unit, row->index, depth));
 }
 
 bool lower_is_pure(const vyre_unit *unit, uint32_t number, uint32_t depth) {
@@ -129,10 +149,7 @@ bool lower_is_pure(const vyre_unit *unit, uint32_t number, uint32_t depth) {
     function->purity = PURITY_IMPURE; /* until proven; also what a circle of calls finds */
     bool pure = !function->touches;
     for (uint32_t i = 0; i < function->callee_count && pure; i++) {
-        uint32_t symbol = unit->callees.items[function->callees + i];
-        uint32_t item = unit->names.symbols.items[symbol].item;
-        pure = item != VYRE_NONE && unit->items.items[item].kind == VYRE_ITEM_FUNCTION &&
-               lower_is_pure(unit, unit->items.items[item].index, depth + 1);
+        pure = lower_call_is_pure(unit, unit->callees.items[function->callees + i], depth + 1);
     }
     function->purity = pure ? PURITY_PURE : PURITY_IMPURE;
     return pure;
@@ -153,10 +170,33 @@ void lower_statements(vyre_lower *lower) {
     }
 }
 
+/* How many of `values` an argument is: the scalars of a value, or one handle. */
+static uint32_t argument_width(const vyre_lower *lower, vyre_lower_parameter parameter) {
+    return parameter.kind == VYRE_ARGUMENT_SCALAR ? lower_width(lower, parameter.type) : 1;
+}
+
+/* The handle of an argument that stands in `values`. */
+static uint32_t argument_handle(vyre_lower *lower, vyre_lower_parameter parameter, size_t at) {
+    if (parameter.kind != VYRE_ARGUMENT_SCALAR || vyre_type_is_scalar(parameter.type)) {
+        return lower->values.items[at];
+    }
+    vyre_operand value = lower_gather(lower, parameter.type, at);
+    return value.kind == VYRE_OPERAND_POISON ? VYRE_NONE : (uint32_t)value.value;
+}
+
+/* Arguments are the shapes of all, then their values. */
 static void bind_parameters(vyre_lower *lower, const vyre_function *function, size_t arguments) {
+    static const uint8_t kinds[] = {[VYRE_ARGUMENT_SCALAR] = VYRE_BINDING_PARAMETER,
+                                    [VYRE_ARGUMENT_IN] = VYRE_BINDING_ARRAY,
+                                    [VYRE_ARGUMENT_INOUT] = VYRE_BINDING_ARRAY,
+                                    [VYRE_ARGUMENT_OUT] = VYRE_BINDING_ARRAY,
+                                    [VYRE_ARGUMENT_VARIABLE] = VYRE_BINDING_VARIABLE};
+    size_t at = arguments + function->parameter_count;
     for (uint32_t i = 0; i < function->parameter_count; i++) {
         vyre_lower_parameter parameter = lower->unit->parameters.items[function->parameters + i];
-        uint32_t handle = lower->values.items[arguments + i];
+        uint32_t shape = lower->values.items[arguments + i];
+        uint32_t handle = argument_handle(lower, parameter, at);
+        at += argument_width(lower, parameter);
         if (parameter.symbol == VYRE_NONE) {
             continue;
         }
@@ -166,14 +206,14 @@ static void bind_parameters(vyre_lower *lower, const vyre_function *function, si
             .column = parameter.column,
             .length = (uint32_t)vyre_symbol_text(&lower->unit->names, parameter.symbol).size,
             .a = parameter.symbol};
-        bool is_array = parameter.kind != VYRE_ARGUMENT_SCALAR;
         vyre_name_binding binding = {.kind = handle == VYRE_NONE ? VYRE_BINDING_POISON
-                                             : is_array          ? VYRE_BINDING_ARRAY
-                                                                 : VYRE_BINDING_PARAMETER,
+                                                                 : kinds[parameter.kind],
                                      .type = parameter.type,
                                      .handle = handle,
                                      .size = VYRE_NONE,
-                                     .writable = parameter.kind == VYRE_ARGUMENT_INOUT};
+                                     .shape = shape,
+                                     .writable = parameter.kind == VYRE_ARGUMENT_INOUT,
+                                     .used = parameter.kind == VYRE_ARGUMENT_VARIABLE};
         lower_bind(lower, name, binding);
     }
 }
@@ -181,7 +221,7 @@ static void bind_parameters(vyre_lower *lower, const vyre_function *function, si
 /* Values that leave the function: pushed in place of its arguments. */
 static void push_results(vyre_lower *lower, const vyre_function *function, size_t base,
                          bool by_block) {
-    uint32_t count = function->result_count;
+    uint32_t count = function->result_values;
     size_t returned = lower->returned;
     bool has_returned = returned != VYRE_NOT_RETURNED;
     lower->values.count = has_returned ? lower->values.count : base;
@@ -200,8 +240,8 @@ static void push_results(vyre_lower *lower, const vyre_function *function, size_
     lower->values.count = base + count;
 }
 
-/* The body of a function, whose arguments are the values from `arguments` on; its results take
- * their place. */
+/* The body of a function, whose arguments are the values from `arguments` on, as bind_parameters
+ * has them; its results take their place. */
 static void inline_body(vyre_lower *lower, vyre_callee callee, size_t arguments, vyre_spot call) {
     vyre_function function = *lower_function_of(callee);
     vyre_name_text text;
@@ -257,11 +297,13 @@ const vyre_name_binding *lower_array_argument(vyre_lower *lower, uint32_t node,
         return NULL;
     }
     if (parameter.type != VYRE_TYPE_VOID && array->type != parameter.type) {
+        vyre_type_text rooms[2];
         lower_report(lower, spot, 301,
                      lower_how(callee, "pass an array of that type, or change the parameter", &how),
                      "argument %u of `%s` has %s elements, expected %s", position,
-                     lower_callee_name(callee, &name), vyre_type_name((vyre_type)array->type),
-                     vyre_type_name((vyre_type)parameter.type));
+                     lower_callee_name(callee, &name),
+                     lower_type_name(lower, array->type, &rooms[0]),
+                     lower_type_name(lower, parameter.type, &rooms[1]));
         vyre_strbuf_free(&how);
         return NULL;
     }
@@ -269,20 +311,112 @@ const vyre_name_binding *lower_array_argument(vyre_lower *lower, uint32_t node,
     return is_written && !lower_check_writable(lower, head, array) ? NULL : array;
 }
 
-static uint32_t lower_scalar_argument(vyre_lower *lower, uint32_t node,
-                                      vyre_lower_parameter parameter, uint32_t position,
-                                      const char *name) {
-    vyre_type wanted = (vyre_type)parameter.type, found;
-    uint32_t value = lower_value(lower, node, wanted, &found);
-    if (value != VYRE_NONE && wanted != VYRE_TYPE_VOID && found != wanted) {
-        char fix[40];
-        snprintf(fix, sizeof fix, "convert it with %s(...)", vyre_type_name(wanted));
+/* A value, of which all scalars are pushed; false without memory. */
+static bool push_value(vyre_lower *lower, uint32_t node, vyre_lower_parameter parameter,
+                       uint32_t position, const char *name) {
+    vyre_value_type wanted = parameter.type;
+    vyre_operand operand = lower_expression(lower, node, wanted);
+    if (operand.kind == VYRE_OPERAND_PLAIN) {
+        lower_settle(lower, &operand, wanted, lower_spot(lower, node));
+    }
+    if (operand.kind != VYRE_OPERAND_POISON && wanted != VYRE_TYPE_VOID && operand.type != wanted) {
+        vyre_type_text rooms[2];
+        char fix[VYRE_LIMIT_NAME_BYTES + 32];
+        snprintf(fix, sizeof fix, "%s %s(...)",
+                 vyre_type_is_scalar(wanted) ? "convert it with" : "make one with",
+                 lower_type_name(lower, wanted, &rooms[0]));
         lower_report(lower, lower_spot(lower, node), 301, fix,
                      "argument %u of `%s` is %s, expected %s", position, name,
-                     vyre_type_name(found), vyre_type_name(wanted));
-        return VYRE_NONE;
+                     lower_type_name(lower, operand.type, &rooms[1]),
+                     lower_type_name(lower, wanted, &rooms[0]));
+        operand = lower_poison();
     }
-    return value;
+    return lower_push_operand(lower, operand, wanted);
+}
+
+/* Whether two places of variables share one. */
+static bool do_overlap(const vyre_lower *lower, const vyre_text_place *a,
+                       const vyre_text_place *b) {
+    uint32_t width = lower_width(lower, a->type), others = lower_width(lower, b->type);
+    for (uint32_t i = 0; i < width; i++) {
+        uint32_t handle = lower_leaf_handle(lower, a->type, (uint32_t)a->handle, i);
+        for (uint32_t k = 0; k < others; k++) {
+            if (lower_leaf_handle(lower, b->type, (uint32_t)b->handle, k) == handle) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A variable that the function may change, pushed as its handle; its place goes to `places`, with
+ * those of the call from `first` on. An element goes into a variable until the function ends. */
+static bool push_variable(vyre_lower *lower, uint32_t node, vyre_lower_parameter parameter,
+                          uint32_t position, const char *name, size_t first) {
+    vyre_node root = lower_node(lower, node);
+    while (root.kind == VYRE_NODE_FIELD) {
+        root = lower_node(lower, root.a);
+    }
+    vyre_text_place place = {.kind = VYRE_PLACE_NONE, .symbol = VYRE_NONE};
+    if (root.kind == VYRE_NODE_NAME || root.kind == VYRE_NODE_ELEMENT) {
+        place = lower_writable(lower, node);
+    } else if (root.kind != VYRE_NODE_ERROR) {
+        lower_report(lower, lower_spot(lower, node), 309,
+                     "pass a variable, or an element of an array",
+                     "argument %u of `%s` is a value, expected something that can be changed",
+                     position, name);
+    }
+    vyre_name_binding *binding =
+        place.symbol == VYRE_NONE ? NULL : vyre_names_find(&lower->unit->names, place.symbol);
+    if (binding) {
+        binding->used = true;
+    }
+    if (place.kind != VYRE_PLACE_NONE && place.type != parameter.type) {
+        vyre_type_text rooms[2];
+        lower_report(lower, lower_spot(lower, node), 301,
+                     "pass a variable of that type, or change the parameter",
+                     "argument %u of `%s` is %s, expected a variable of type %s", position, name,
+                     lower_type_name(lower, place.type, &rooms[0]),
+                     lower_type_name(lower, parameter.type, &rooms[1]));
+        place.kind = VYRE_PLACE_NONE;
+    }
+    for (size_t i = first; i < lower->places.count && place.kind == VYRE_PLACE_VARIABLE; i++) {
+        if (lower->places.items[i].kind == VYRE_PLACE_VARIABLE &&
+            do_overlap(lower, &lower->places.items[i], &place)) {
+            lower_report(lower, place.spot, 402, "pass two variables, and copy one before",
+                         "argument %u of `%s` is a variable that it is given already", position,
+                         name);
+            place.kind = VYRE_PLACE_NONE;
+        }
+    }
+    uint32_t handle = (uint32_t)place.handle;
+    if (place.kind == VYRE_PLACE_ELEMENT) {
+        vyre_operand before = lower_read(lower, &place);
+        if (before.kind == VYRE_OPERAND_POISON ||
+            !lower_variable(lower, "element", before, &handle)) {
+            place.kind = VYRE_PLACE_NONE;
+        }
+        place.variable = handle;
+    }
+    if (!vyre_vec_push(&lower->places, place)) {
+        lower_no_memory(lower);
+        return false;
+    }
+    return lower_push(lower, place.kind == VYRE_PLACE_NONE ? VYRE_NONE : handle);
+}
+
+/* Writes elements back that a function may have changed, once it has ended. */
+static void write_back(vyre_lower *lower, size_t first) {
+    for (size_t i = first; i < lower->places.count; i++) {
+        vyre_text_place place = lower->places.items[i];
+        if (place.kind == VYRE_PLACE_ELEMENT && vyre_build_reachable(lower->builder)) {
+            vyre_text_place changed = {.kind = VYRE_PLACE_VARIABLE,
+                                       .type = place.type,
+                                       .handle = place.variable,
+                                       .spot = place.spot};
+            lower_write(lower, &place, lower_read(lower, &changed));
+        }
+    }
 }
 
 /* Reports a circle of calls, with all that are in it. */
@@ -348,6 +482,20 @@ bool lower_may_call(vyre_lower *lower, vyre_callee callee, vyre_node call, uint3
     return true;
 }
 
+/* False, after a report, for an array of other dimensions than a parameter that states them. */
+static bool check_dimensions(vyre_lower *lower, uint32_t node, const vyre_name_binding *array,
+                             vyre_lower_parameter parameter, uint32_t position, const char *name) {
+    uint32_t found = lower_dimensions(lower, array), wanted = parameter.dimensions;
+    if (!wanted || found == wanted) {
+        return true;
+    }
+    lower_report(lower, lower_spot(lower, node), 604,
+                 "pass an array of as many dimensions; a parameter without brackets takes any",
+                 "argument %u of `%s` has %u dimension%s, expected %u", position, name, found,
+                 found == 1 ? "" : "s", wanted);
+    return false;
+}
+
 void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call) {
     vyre_node node = lower_node(lower, call);
     vyre_function function = *lower_function_of(callee);
@@ -360,31 +508,40 @@ void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call) {
         allowed = false;
     }
     uint32_t count = vyre_parser_count(&lower->parser, node.b);
-    size_t base = lower->values.count;
+    size_t base = lower->values.count, places = lower->places.count;
+    for (uint32_t i = 0; i < count; i++) {
+        allowed &= lower_push(lower, 0);
+    }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t argument = vyre_parser_item(&lower->parser, node.b, i);
         vyre_lower_parameter parameter = {.symbol = VYRE_NONE};
         if (i < function.parameter_count) {
             parameter = callee.unit->parameters.items[function.parameters + i];
         }
-        uint32_t value;
         if (parameter.kind == VYRE_ARGUMENT_SCALAR) {
-            value = lower_scalar_argument(lower, argument, parameter, i + 1, name);
+            allowed &= push_value(lower, argument, parameter, i + 1, name);
+        } else if (parameter.kind == VYRE_ARGUMENT_VARIABLE) {
+            allowed &= push_variable(lower, argument, parameter, i + 1, name, places);
         } else {
             const vyre_name_binding *array =
                 lower_array_argument(lower, argument, parameter, i + 1, callee);
-            value = array ? array->handle : VYRE_NONE;
+            bool fits = array && check_dimensions(lower, argument, array, parameter, i + 1, name);
+            if (fits && parameter.dimensions && base + i < lower->values.count) {
+                lower->values.items[base + i] = array->shape;
+            }
+            allowed &= lower_push(lower, fits ? array->handle : VYRE_NONE);
         }
-        allowed &= lower_push(lower, value);
     }
     if (allowed) {
         lower->depth++;
         inline_body(lower, callee, base, vyre_node_spot(&node));
+        write_back(lower, places);
         lower->depth--;
-        return;
+    } else {
+        lower->values.count = base;
+        lower_push_none(lower, function.result_values);
     }
-    lower->values.count = base;
-    lower_push_none(lower, function.result_count);
+    lower->places.count = places;
 }
 
 /* Functions that no program uses */
@@ -392,6 +549,60 @@ void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call) {
 /* What depends on the program that calls it cannot be told without one. */
 static bool depends_on_caller(uint32_t code) {
     return code >= 500 && code < 700 && code != 504 && code != 505 && code != 506;
+}
+
+/* An argument of the program that checks a function, or as many as a value has scalars; an array of
+ * composites is several buffers. Handles go to `values`. */
+static bool push_stand_in(vyre_lower *lower, vyre_lower_parameter parameter, uint32_t number) {
+    bool is_array =
+        parameter.kind != VYRE_ARGUMENT_SCALAR && parameter.kind != VYRE_ARGUMENT_VARIABLE;
+    uint32_t width = lower_width(lower, parameter.type);
+    size_t leaves = lower->leaves.count;
+    for (uint32_t i = 0; i < width; i++) {
+        vyre_type type = vyre_leaf_type(&lower->types, parameter.type, i);
+        char name[32];
+        snprintf(name, sizeof name, width > 1 ? "p%u_%u" : "p%u", number, i);
+        uint32_t handle = VYRE_NONE;
+        if (type != VYRE_TYPE_VOID) {
+            handle = is_array ? vyre_build_buffer(lower->builder, name, VYRE_ACCESS_INOUT, type,
+                                                  VYRE_NONE)
+                              : vyre_build_scalar(lower->builder, name, type);
+        }
+        if (vyre_type_is_scalar(parameter.type) || !is_array ? !lower_push(lower, handle)
+                                                             : !lower_add_leaf(lower, handle)) {
+            return false;
+        }
+    }
+    return vyre_type_is_scalar(parameter.type) || !is_array || lower_push(lower, (uint32_t)leaves);
+}
+
+/* Inside the phase, the values of those arguments take their place; a variable is one handle. */
+static bool read_stand_ins(vyre_lower *lower, const vyre_function *function, size_t base) {
+    size_t from = base, to = base;
+    for (uint32_t i = 0; i < function->parameter_count; i++) {
+        vyre_lower_parameter parameter = lower->unit->parameters.items[function->parameters + i];
+        bool is_variable = parameter.kind == VYRE_ARGUMENT_VARIABLE;
+        bool is_value = is_variable || parameter.kind == VYRE_ARGUMENT_SCALAR;
+        uint32_t width = is_value ? lower_width(lower, parameter.type) : 1;
+        for (uint32_t k = 0; k < width; k++) {
+            uint32_t handle = lower->values.items[from + k];
+            lower->values.items[to + k] = handle == VYRE_NONE || !is_value
+                                              ? handle
+                                              : vyre_build_param(lower->builder, handle);
+        }
+        if (is_variable) {
+            vyre_operand first = lower_gather(lower, parameter.type, to);
+            uint32_t handle = VYRE_NONE;
+            if (first.kind != VYRE_OPERAND_POISON &&
+                !lower_variable(lower, "parameter", first, &handle)) {
+                return false;
+            }
+            lower->values.items[to] = handle;
+        }
+        from += width;
+        to += is_variable ? 1 : width;
+    }
+    return true;
 }
 
 void lower_check_function(vyre_lower *lower, uint32_t number) {
@@ -409,16 +620,13 @@ void lower_check_function(vyre_lower *lower, uint32_t number) {
     size_t base = lower->values.count;
     for (uint32_t i = 0; i < function.parameter_count; i++) {
         vyre_lower_parameter parameter = lower->unit->parameters.items[function.parameters + i];
-        vyre_type type = (vyre_type)parameter.type;
-        char name[16];
-        snprintf(name, sizeof name, "p%u", i);
-        uint32_t handle = VYRE_NONE;
-        if (type != VYRE_TYPE_VOID) {
-            handle = parameter.kind == VYRE_ARGUMENT_SCALAR
-                         ? vyre_build_scalar(builder, name, type)
-                         : vyre_build_buffer(builder, name, VYRE_ACCESS_INOUT, type, VYRE_NONE);
+        if (!lower_push(lower, lower_any_shape(lower, parameter.dimensions))) {
+            goto done;
         }
-        if (!lower_push(lower, handle)) {
+    }
+    for (uint32_t i = 0; i < function.parameter_count; i++) {
+        vyre_lower_parameter parameter = lower->unit->parameters.items[function.parameters + i];
+        if (!push_stand_in(lower, parameter, i)) {
             goto done;
         }
     }
@@ -427,11 +635,8 @@ void lower_check_function(vyre_lower *lower, uint32_t number) {
                                                             vyre_build_size_const(builder, 1)},
                                                  .dimensions = 3,
                                                  .workgroup = {16, 2, 1}});
-    for (uint32_t i = 0; i < function.parameter_count; i++) {
-        if (lower->unit->parameters.items[function.parameters + i].kind == VYRE_ARGUMENT_SCALAR) {
-            uint32_t *value = &lower->values.items[base + i];
-            *value = *value == VYRE_NONE ? VYRE_NONE : vyre_build_param(builder, *value);
-        }
+    if (!read_stand_ins(lower, &function, base + function.parameter_count)) {
+        goto done;
     }
     lower->dimensions = 0;
     lower->poisoned = lower->silent = false;
@@ -443,7 +648,11 @@ void lower_check_function(vyre_lower *lower, uint32_t number) {
                 (vyre_spot){0});
     lower->values.count = base;
     vyre_build_phase_end(builder);
-    vyre_status_free(vyre_builder_finish(builder, found, &program));
+    vyre_status finished = vyre_builder_finish(builder, found, &program);
+    if (vyre_status_code_of(finished) == VYRE_STATUS_OUT_OF_MEMORY) {
+        lower_no_memory(lower);
+    }
+    vyre_status_free(finished);
     for (size_t i = 0; i < vyre_diagnostics_count(found); i++) {
         const vyre_diagnostic *item = vyre_diagnostics_get(found, i);
         if (!depends_on_caller(item->code)) {

@@ -3,7 +3,7 @@
 
 #include "text/lower.h"
 
-/* A call of one: its operands have one type, except where it says otherwise. */
+/* A call of one, on scalars of one type. */
 typedef struct small {
     vyre_lower *lower;
     vyre_spot spot;
@@ -107,58 +107,47 @@ static vyre_operand build(const small *s, vyre_small_function function) {
     return lower_poison();
 }
 
-/* Whether operands that have their types all have one that the function takes. */
+/* Whether the operands are of one type that the function takes, or vectors of it. */
 static bool check_types(vyre_lower *lower, vyre_spot spot, const vyre_small_info *info,
                         const vyre_operand *operands) {
-    const char *first = vyre_type_name((vyre_type)operands[0].type);
-    if (!(vyre_type_class_of((vyre_type)operands[0].type) & info->classes)) {
+    vyre_type_text rooms[2];
+    vyre_type first = vyre_scalar_of(operands[0].type);
+    const char *name = lower_type_name(lower, operands[0].type, &rooms[0]);
+    if (!(vyre_type_class_of(first) & info->classes)) {
         bool is_number = info->classes == VYRE_CLASS_NUMBER;
         lower_report(lower, spot, 301, "convert it first, as in f32(x)",
-                     "operand 1 of `%s` is %s, expected %s", info->name, first,
+                     "operand 1 of `%s` is %s, expected %s", info->name, name,
                      is_number ? "an integer or a float" : "a float");
         return false;
     }
     for (uint32_t i = 1; i < info->operands; i++) {
-        if (operands[i].type != operands[0].type) {
+        if (vyre_scalar_of(operands[i].type) != first) {
             char fix[64];
-            snprintf(fix, sizeof fix, "convert one of them, as in %s(x)", first);
+            snprintf(fix, sizeof fix, "convert one of them, as in %s(x)", vyre_type_name(first));
             lower_report(lower, spot, 302, fix,
                          "operand %u of `%s` is %s, expected %s as operand 1", i + 1, info->name,
-                         vyre_type_name((vyre_type)operands[i].type), first);
+                         lower_type_name(lower, operands[i].type, &rooms[1]), name);
             return false;
         }
     }
     return true;
 }
 
-/* Plain numbers take the type of the others, or the one that the place asks for. */
-static bool read_operands(vyre_lower *lower, vyre_node call, const vyre_small_info *info,
-                          vyre_type expected, vyre_operand *operands) {
-    vyre_type asked = vyre_type_class_of(expected) & info->classes ? expected
-                      : info->classes == VYRE_CLASS_FLOAT          ? VYRE_TYPE_F32
-                                                                   : VYRE_TYPE_VOID;
-    vyre_type same = VYRE_TYPE_VOID;
-    bool valid = true;
-    for (uint32_t i = 0; i < info->operands; i++) {
-        uint32_t node = vyre_parser_item(&lower->parser, call.b, i);
-        operands[i] = lower_expression(lower, node, same ? same : asked);
-        valid &= operands[i].kind != VYRE_OPERAND_POISON;
-        if (operands[i].kind == VYRE_OPERAND_VALUE && !same) {
-            same = (vyre_type)operands[i].type;
-        }
+static vyre_operand build_each(vyre_lower *lower, const void *context, const vyre_operand *operands,
+                               vyre_spot spot) {
+    const vyre_small_function *function = context;
+    small s = {.lower = lower, .spot = spot, .type = (vyre_type)operands[0].type};
+    vyre_operand *const own[] = {&s.a, &s.b, &s.c};
+    for (uint32_t i = 0; i < vyre_small_functions[*function].operands; i++) {
+        *own[i] = operands[i];
     }
-    same = same ? same : asked;
-    for (uint32_t i = 0; i < info->operands && valid; i++) {
-        uint32_t node = vyre_parser_item(&lower->parser, call.b, i);
-        valid = lower_settle(lower, &operands[i], same, lower_spot(lower, node));
-        same = same ? same : (vyre_type)operands[i].type;
-    }
-    return valid;
+    return build(&s, *function);
 }
 
 vyre_operand lower_small(vyre_lower *lower, vyre_node call, const vyre_word *word,
-                         vyre_type expected) {
-    const vyre_small_info *info = &vyre_small_functions[word->code];
+                         vyre_value_type expected) {
+    vyre_small_function function = (vyre_small_function)word->code;
+    const vyre_small_info *info = &vyre_small_functions[function];
     vyre_spot spot = vyre_node_spot(&call);
     if (!lower_check_count(lower, call, info->name, info->operands)) {
         return lower_poison();
@@ -168,16 +157,14 @@ vyre_operand lower_small(vyre_lower *lower, vyre_node call, const vyre_word *wor
                      "`%s` cannot be computed at compile time", info->name);
         return lower_poison();
     }
-    vyre_operand operands[3] = {{0}};
-    if (!read_operands(lower, call, info, expected, operands) ||
+    vyre_type scalar = vyre_scalar_of(expected);
+    vyre_type asked = vyre_type_class_of(scalar) & info->classes ? scalar
+                      : info->classes == VYRE_CLASS_FLOAT        ? VYRE_TYPE_F32
+                                                                 : VYRE_TYPE_VOID;
+    vyre_operand operands[3];
+    if (!lower_alike(lower, call, info->operands, asked, operands) ||
         !check_types(lower, spot, info, operands)) {
         return lower_poison();
     }
-    const small s = {.lower = lower,
-                     .spot = spot,
-                     .type = (vyre_type)operands[0].type,
-                     .a = operands[0],
-                     .b = operands[1],
-                     .c = operands[2]};
-    return build(&s, (vyre_small_function)word->code);
+    return lower_each(lower, operands, info->operands, info->name, spot, build_each, &function);
 }

@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "ir/builder.h"
+#include "ir/size.h"
 #include "text/lower.h"
 
 const char *lower_step_name(const vyre_lower *lower, const char *name, vyre_name_text *out) {
@@ -58,7 +59,8 @@ static vyre_given array_argument(vyre_lower *lower, uint32_t node, vyre_lower_pa
     vyre_node head = lower_node(lower, node);
     const vyre_name_binding *named =
         head.kind == VYRE_NODE_NAME ? vyre_names_find(&lower->unit->names, head.a) : NULL;
-    bool zero = named && named->kind == VYRE_BINDING_ARRAY && is_untouched(lower, named->handle);
+    bool zero = named && named->kind == VYRE_BINDING_ARRAY &&
+                is_untouched(lower, lower_leaf_handle(lower, named->type, named->handle, 0));
     const vyre_name_binding *array = lower_array_argument(lower, node, parameter, position, callee);
     vyre_spot spot = vyre_node_spot(&head);
     return array ? (vyre_given){.binding = *array, .spot = spot, .zero = zero} : poisoned(spot);
@@ -80,8 +82,10 @@ static vyre_given named_scalar(vyre_lower *lower, vyre_node node, const vyre_nam
                                vyre_lower_parameter parameter, uint32_t position,
                                vyre_callee callee) {
     if (binding->type != parameter.type) {
-        return wrong_scalar(lower, node, callee, position, vyre_type_name((vyre_type)binding->type),
-                            (vyre_type)parameter.type);
+        vyre_type_text room;
+        return wrong_scalar(lower, node, callee, position,
+                            lower_type_name(lower, binding->type, &room),
+                            vyre_scalar_of(parameter.type));
     }
     return (vyre_given){.binding = *binding, .spot = vyre_node_spot(&node)};
 }
@@ -90,7 +94,7 @@ static vyre_given constant_scalar(vyre_lower *lower, uint32_t number,
                                   vyre_lower_parameter parameter, uint32_t position,
                                   vyre_callee callee) {
     vyre_node node = lower_node(lower, number);
-    vyre_type wanted = (vyre_type)parameter.type;
+    vyre_type wanted = vyre_scalar_of(parameter.type);
     vyre_spot spot = vyre_node_spot(&node);
     vyre_builder *builder = lower->builder;
     vyre_operand value = lower_evaluate(lower, number, wanted);
@@ -104,8 +108,9 @@ static vyre_given constant_scalar(vyre_lower *lower, uint32_t number,
         return poisoned(spot);
     }
     if (value.type != wanted) {
-        return wrong_scalar(lower, node, callee, position, vyre_type_name((vyre_type)value.type),
-                            wanted);
+        vyre_type_text room;
+        return wrong_scalar(lower, node, callee, position,
+                            lower_type_name(lower, value.type, &room), wanted);
     }
     return (vyre_given){
         .binding = {.kind = VYRE_BINDING_NUMBER, .type = value.type, .bits = value.value},
@@ -132,7 +137,7 @@ static vyre_given scalar_argument(vyre_lower *lower, uint32_t number,
                                   vyre_lower_parameter parameter, uint32_t position,
                                   vyre_callee callee) {
     vyre_node node = lower_node(lower, number);
-    vyre_type wanted = (vyre_type)parameter.type;
+    vyre_type wanted = vyre_scalar_of(parameter.type);
     const vyre_name_binding *binding =
         node.kind == VYRE_NODE_NAME ? vyre_names_find(&lower->unit->names, node.a) : NULL;
     if (binding && binding->kind != VYRE_BINDING_ARRAY) {
@@ -204,6 +209,27 @@ static bool read_arguments(vyre_lower *lower, vyre_callee callee, vyre_node call
 
 /* Parameters, in the words of what is called */
 
+/* The most that a size can be, whatever the arguments are. */
+static uint64_t size_at_most(const vyre_builder *builder, uint32_t size) {
+    vyre_size_node node = builder->sizes.items[size].node;
+    bool has_operands = vyre_size_is_operator(node.op);
+    uint64_t left = has_operands ? size_at_most(builder, node.a) : 0, all;
+    uint64_t right = has_operands ? size_at_most(builder, node.b) : 0;
+    switch (node.op) {
+    case VYRE_SIZE_CONST: return node.a | (uint64_t)node.b << 32;
+    case VYRE_SIZE_PARAM:
+        return vyre_type_bytes((vyre_type)builder->args.items[node.a].type) == 8 ? UINT64_MAX
+                                                                                 : UINT32_MAX;
+    case VYRE_SIZE_LEN:
+    case VYRE_SIZE_ITERATION: return UINT32_MAX;
+    case VYRE_SIZE_ADD: return __builtin_add_overflow(left, right, &all) ? UINT64_MAX : all;
+    case VYRE_SIZE_MUL: return __builtin_mul_overflow(left, right, &all) ? UINT64_MAX : all;
+    case VYRE_SIZE_MIN: return left < right ? left : right;
+    case VYRE_SIZE_MAX: return left > right ? left : right;
+    default: return left; /* of a difference, a quotient or a remainder */
+    }
+}
+
 /* A computed scalar has to fit its type, which the host finds out. */
 static void require_fit(vyre_lower *lower, const vyre_given *argument) {
     vyre_builder *builder = lower->builder;
@@ -214,6 +240,15 @@ static void require_fit(vyre_lower *lower, const vyre_given *argument) {
         return; /* as any length does */
     }
     uint64_t most = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    if (builder->sizes.items[size].counts) { /* no host computes it before the run */
+        if (size_at_most(builder, size) > most) {
+            lower_report(lower, argument->spot, 604,
+                         "keep it within bounds with `min`, or pass the counter itself",
+                         "a size that uses the counter of a repeat may not fit %s",
+                         vyre_type_name(type));
+        }
+        return;
+    }
     uint32_t cut = vyre_build_size_op(builder, VYRE_SIZE_MIN, vyre_build_size_copy(builder, size),
                                       vyre_build_size_const(builder, most));
     vyre_build_require(builder, vyre_build_size_copy(builder, size), cut);
@@ -262,6 +297,7 @@ static void bind_argument(vyre_lower *lower, vyre_callee callee, vyre_node node,
     }
     binding.writable = node.detail != VYRE_ARGUMENT_IN;
     binding.used = true;
+    binding.shape = binding.kind == VYRE_BINDING_ARRAY ? lower_shape(lower, name.b) : 0;
     lower_bind(lower, name, binding);
 }
 
@@ -279,7 +315,8 @@ void lower_start_steps(vyre_lower *lower) {
     }
     uint32_t domain = VYRE_NONE;
     for (size_t i = splice->fills; i < lower->fills.count; i++) {
-        vyre_name_binding array = {.handle = lower->fills.items[i].resource,
+        vyre_name_binding array = {.type = lower->fills.items[i].type,
+                                   .handle = lower->fills.items[i].resource,
                                    .size = lower->fills.items[i].size};
         uint32_t length = lower_length_of(lower, &array);
         domain = domain == VYRE_NONE ? length
@@ -290,9 +327,13 @@ void lower_start_steps(vyre_lower *lower) {
                                                  .domain = {domain}});
     for (size_t i = splice->fills; i < lower->fills.count; i++) {
         vyre_fill fill = lower->fills.items[i];
-        uint32_t zero = vyre_build_const(builder, (vyre_type)fill.type, 0);
-        vyre_build_store(builder, fill.resource, vyre_build_position(builder, VYRE_OP_GID, 0),
-                         zero);
+        uint32_t width = lower_width(lower, fill.type);
+        for (uint32_t leaf = 0; leaf < width; leaf++) {
+            vyre_type type = vyre_leaf_type(&lower->types, fill.type, leaf);
+            vyre_build_store(builder, lower_leaf_handle(lower, fill.type, fill.resource, leaf),
+                             vyre_build_position(builder, VYRE_OP_GID, 0),
+                             vyre_build_const(builder, type, 0));
+        }
     }
     vyre_build_phase_end(builder);
     lower->fills.count = splice->fills;

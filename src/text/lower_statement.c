@@ -4,8 +4,8 @@
 #include "text/lower.h"
 
 /* Names a value for people, unless it is a constant or bears a name already. */
-static void name_value(vyre_lower *lower, uint32_t value, vyre_node name, vyre_node from) {
-    if (!vyre_operand_is_value(value) || name.kind != VYRE_NODE_NAME) {
+static void name_value(vyre_lower *lower, vyre_operand value, vyre_node name, vyre_node from) {
+    if (value.kind < VYRE_OPERAND_VALUE || name.kind != VYRE_NODE_NAME) {
         return;
     }
     if (from.kind == VYRE_NODE_NAME) {
@@ -15,90 +15,106 @@ static void name_value(vyre_lower *lower, uint32_t value, vyre_node name, vyre_n
             return;
         }
     }
-    vyre_name_text text;
-    vyre_build_name(lower->builder, value, lower_name(lower, name.a, &text));
+    vyre_name_text text, full;
+    lower_name(lower, name.a, &text);
+    uint32_t width = lower_width(lower, value.type);
+    for (uint32_t i = 0; i < width; i++) {
+        uint32_t leaf = (uint32_t)lower_leaf(lower, value, i).value;
+        if (vyre_operand_is_value(leaf)) {
+            vyre_build_name(lower->builder, leaf,
+                            width == 1 ? text.text
+                                       : lower_leaf_name(lower, text.text, value.type, i, &full));
+        }
+    }
+}
+
+/* Binds a name to what an expression gave. */
+static void bind_operand(vyre_lower *lower, vyre_node name, vyre_operand value) {
+    bool valid = value.kind >= VYRE_OPERAND_VALUE;
+    lower_bind(lower, name,
+               (vyre_name_binding){.kind = VYRE_BINDING_VALUE,
+                                   .type = valid ? value.type : VYRE_TYPE_VOID,
+                                   .handle = valid ? (uint32_t)value.value : VYRE_NONE});
 }
 
 static void lower_let(vyre_lower *lower, vyre_node node) {
     vyre_node name = lower_node(lower, node.a);
-    vyre_type type = (vyre_type)name.detail;
-    uint32_t value = type == VYRE_TYPE_VOID ? lower_value(lower, node.b, type, &type)
-                                            : lower_typed(lower, node.b, type, "the value of",
-                                                          name.kind ? name.a : VYRE_NONE);
+    vyre_operand value =
+        lower_typed(lower, node.b, name.detail, "the value of", name.kind ? name.a : VYRE_NONE);
     name_value(lower, value, name, lower_node(lower, node.b));
-    lower_bind(
-        lower, name,
-        (vyre_name_binding){.kind = VYRE_BINDING_VALUE, .type = (uint8_t)type, .handle = value});
+    bind_operand(lower, name, value);
 }
 
 static void lower_let_list(vyre_lower *lower, vyre_node node) {
-    vyre_node call = lower_node(lower, node.b);
     uint32_t count = vyre_parser_count(&lower->parser, node.a);
-    uint32_t given = VYRE_NONE; /* how many values; unknown after a report */
-    vyre_name_text text;
-    const char *called = "";
-    size_t base = lower->values.count;
-    const vyre_word *word = lower_called(lower, call);
-    if (word->class_of == VYRE_WORD_OP && vyre_op_info_of(word->code)->shape == VYRE_SHAPE_GROUP) {
-        lower_group(lower, call);
-        called = vyre_op_info_of(word->code)->name;
-        given = VYRE_MATRIX_C;
-    } else if (call.kind == VYRE_NODE_LIBRARY_CALL ||
-               (call.kind == VYRE_NODE_CALL && word->class_of != VYRE_WORD_OP &&
-                word->class_of != VYRE_WORD_FUNCTION)) {
-        vyre_callee callee = lower_callee(lower, call);
-        if (callee.unit) {
-            lower_inline(lower, callee, node.b);
-            bool failed = lower_function_of(callee)->failed;
-            called = lower_callee_name(callee, &text);
-            given = failed ? count : lower_function_of(callee)->result_count;
-        }
-    } else if (call.kind != VYRE_NODE_ERROR) {
-        lower_report(lower, vyre_node_spot(&call), 309, "name one value, as in `let a = ...;`",
-                     "only a function call or a block gives several values");
-    }
-    if (given != VYRE_NONE && given != count) {
-        lower_report(lower, vyre_node_spot(&call), 506, "write one name for each value",
-                     "`%s` gives %u value%s, %u are named", called, given, given == 1 ? "" : "s",
-                     count);
-        given = VYRE_NONE;
-    }
-    for (uint32_t i = 0; i < count; i++) {
+    size_t base = lower->operands.count;
+    lower_several(lower, node.b, count);
+    for (uint32_t i = 0; i < count && !lower->unit->source.no_memory; i++) {
         vyre_node name = lower_node(lower, vyre_parser_item(&lower->parser, node.a, i));
-        uint32_t value = given != VYRE_NONE && base + i < lower->values.count
-                             ? lower->values.items[base + i]
-                             : VYRE_NONE;
-        vyre_type type = vyre_build_type(lower->builder, value);
-        if (value != VYRE_NONE && name.detail && name.detail != type) {
+        vyre_operand value = lower->operands.items[base + i];
+        if (value.kind != VYRE_OPERAND_POISON && name.detail && name.detail != value.type) {
+            vyre_type_text rooms[2];
             lower_report(lower, vyre_node_spot(&name), 301, "change the type, or convert the value",
-                         "the value is %s, declared %s", vyre_type_name(type),
-                         vyre_type_name((vyre_type)name.detail));
+                         "the value is %s, declared %s",
+                         lower_type_name(lower, value.type, &rooms[0]),
+                         lower_type_name(lower, name.detail, &rooms[1]));
         }
-        name_value(lower, value, name, call);
-        lower_bind(lower, name,
-                   (vyre_name_binding){
-                       .kind = VYRE_BINDING_VALUE, .type = (uint8_t)type, .handle = value});
+        name_value(lower, value, name, lower_node(lower, node.b));
+        bind_operand(lower, name, value);
     }
-    lower->values.count = base;
+    lower->operands.count = base;
+}
+
+/* Zeros of a type. */
+static vyre_operand lower_zero(vyre_lower *lower, vyre_value_type type) {
+    uint32_t width = lower_width(lower, type);
+    size_t leaves = lower->leaves.count;
+    for (uint32_t i = 0; i < width; i++) {
+        vyre_operand zero = lower_constant(lower, vyre_leaf_type(&lower->types, type, i), 0);
+        if (vyre_type_is_scalar(type)) {
+            return zero;
+        }
+        if (zero.kind != VYRE_OPERAND_VALUE || !lower_add_leaf(lower, zero.value)) {
+            return lower_poison();
+        }
+    }
+    return lower_composite(lower, type, leaves);
+}
+
+bool lower_variable(vyre_lower *lower, const char *name, vyre_operand first, uint32_t *out_handle) {
+    uint32_t width = lower_width(lower, first.type);
+    vyre_name_text full;
+    size_t leaves = lower->leaves.count;
+    *out_handle = (uint32_t)leaves;
+    for (uint32_t i = 0; i < width; i++) {
+        bool is_scalar = vyre_type_is_scalar(first.type);
+        uint32_t handle = vyre_build_var(
+            lower->builder, is_scalar ? name : lower_leaf_name(lower, name, first.type, i, &full),
+            (uint32_t)lower_leaf(lower, first, i).value);
+        if (handle == VYRE_NONE || (!is_scalar && !lower_add_leaf(lower, handle))) {
+            return false;
+        }
+        *out_handle = is_scalar ? handle : *out_handle;
+    }
+    return true;
 }
 
 static void lower_var(vyre_lower *lower, vyre_node node) {
     vyre_node name = lower_node(lower, node.a);
-    vyre_type type = (vyre_type)name.detail;
-    uint32_t first = VYRE_NONE;
-    if (node.b == VYRE_NONE) {
-        first = type ? vyre_build_const(lower->builder, type, 0) : VYRE_NONE;
-    } else if (type == VYRE_TYPE_VOID) {
-        first = lower_value(lower, node.b, type, &type);
-    } else {
-        first = lower_typed(lower, node.b, type, "the value of", name.kind ? name.a : VYRE_NONE);
+    vyre_operand first = lower_poison();
+    if (node.b != VYRE_NONE) {
+        first =
+            lower_typed(lower, node.b, name.detail, "the value of", name.kind ? name.a : VYRE_NONE);
+    } else if (name.detail) {
+        first = lower_zero(lower, name.detail);
     }
-    vyre_name_binding binding = {.kind = VYRE_BINDING_POISON, .type = (uint8_t)type, .used = true};
-    if (first != VYRE_NONE && name.kind == VYRE_NODE_NAME) {
+    bool valid = first.kind >= VYRE_OPERAND_VALUE;
+    vyre_name_binding binding = {
+        .kind = VYRE_BINDING_POISON, .type = valid ? first.type : name.detail, .used = true};
+    if (valid && name.kind == VYRE_NODE_NAME) {
         vyre_name_text text;
         lower_at(lower, vyre_node_spot(&name));
-        binding.handle = vyre_build_var(lower->builder, lower_name(lower, name.a, &text), first);
-        if (binding.handle != VYRE_NONE) {
+        if (lower_variable(lower, lower_name(lower, name.a, &text), first, &binding.handle)) {
             binding.kind = VYRE_BINDING_VARIABLE;
             binding.used = false;
         }
@@ -106,135 +122,93 @@ static void lower_var(vyre_lower *lower, vyre_node node) {
     lower_bind(lower, name, binding);
 }
 
+/* The size of a shared array that is no constant; VYRE_NONE if it is wrong, or a number after all:
+ * a spliced program's scalar. That is its length then. */
+static uint32_t lower_shared_size(vyre_lower *lower, uint32_t node, uint32_t *out_length) {
+    uint32_t size = lower_size(lower, node);
+    uint64_t number;
+    if (size == VYRE_NONE || !lower_size_is_number(lower, size, &number)) {
+        return size;
+    }
+    if (number && number <= VYRE_LIMIT_SHARED_BYTES) {
+        *out_length = (uint32_t)number;
+    } else {
+        lower_report(lower, lower_spot(lower, node), 604, "use an integer within these bounds",
+                     "the size of a shared array is not between 1 and %d", VYRE_LIMIT_SHARED_BYTES);
+    }
+    return VYRE_NONE;
+}
+
+bool lower_declare_array(vyre_lower *lower, const vyre_array_declaration *array,
+                         uint32_t *out_handle) {
+    uint32_t width = lower_width(lower, array->type);
+    bool is_scalar = vyre_type_is_scalar(array->type);
+    *out_handle = (uint32_t)lower->leaves.count;
+    for (uint32_t i = 0; i < width; i++) {
+        vyre_name_text full;
+        vyre_type type = vyre_leaf_type(&lower->types, array->type, i);
+        const char *name = is_scalar || !array->name
+                               ? array->name
+                               : lower_leaf_name(lower, array->name, array->type, i, &full);
+        uint32_t size = array->size;
+        if (size != VYRE_NONE && i) {
+            size = vyre_build_size_copy(lower->builder, size);
+        }
+        uint32_t handle = array->kind == VYRE_RESOURCE_SCRATCH
+                              ? vyre_build_scratch(lower->builder, name, type, size)
+                          : size != VYRE_NONE
+                              ? vyre_build_shared_sized(lower->builder, name, type, size)
+                          : array->kind == VYRE_RESOURCE_SHARED
+                              ? vyre_build_shared(lower->builder, name, type, array->length)
+                              : vyre_build_private(lower->builder, name, type, array->length);
+        if (handle == VYRE_NONE || (!is_scalar && !lower_add_leaf(lower, handle))) {
+            return false;
+        }
+        *out_handle = is_scalar ? handle : *out_handle;
+    }
+    return width > 0;
+}
+
 /* Private and shared arrays. A private one is zero each time its line is reached. */
 static void lower_array_declaration(vyre_lower *lower, vyre_node node) {
     vyre_node name = lower_node(lower, node.a);
     bool is_shared = node.kind == VYRE_NODE_SHARED;
     uint32_t most = is_shared ? VYRE_LIMIT_SHARED_BYTES : VYRE_LIMIT_PRIVATE_BYTES;
-    uint32_t length =
-        lower_count(lower, node.b, most, 604, is_shared ? "a shared array" : "a private array");
+    uint32_t length = 0, size = VYRE_NONE;
+    if (is_shared && !lower_is_constant(lower, node.b)) {
+        size = lower_shared_size(lower, node.b, &length);
+    } else {
+        length =
+            lower_count(lower, node.b, most, 604, is_shared ? "a shared array" : "a private array");
+    }
     vyre_name_binding binding = {.kind = VYRE_BINDING_POISON,
                                  .type = name.detail,
                                  .size = VYRE_NONE,
                                  .writable = true,
                                  .used = true};
-    if (length && name.kind == VYRE_NODE_NAME && name.detail) {
+    if ((length || size != VYRE_NONE) && name.kind == VYRE_NODE_NAME && name.detail) {
         vyre_name_text text;
-        lower_name(lower, name.a, &text);
         lower_at(lower, vyre_node_spot(&name));
-        vyre_type type = (vyre_type)name.detail;
-        binding.handle = is_shared ? vyre_build_shared(lower->builder, text.text, type, length)
-                                   : vyre_build_private(lower->builder, text.text, type, length);
-        if (binding.handle != VYRE_NONE) {
+        vyre_array_declaration array = {.kind = is_shared ? VYRE_RESOURCE_SHARED
+                                                          : VYRE_RESOURCE_PRIVATE,
+                                        .type = name.detail,
+                                        .name = lower_name(lower, name.a, &text),
+                                        .size = size,
+                                        .length = length};
+        binding.shape = size != VYRE_NONE
+                            ? lower_shape(lower, name.b)
+                            : lower_fixed_shape(lower, name.b,
+                                                is_shared ? "a shared array" : "a private array");
+        lower_at(lower, vyre_node_spot(&name));
+        if (lower_declare_array(lower, &array, &binding.handle)) {
             binding.kind = VYRE_BINDING_ARRAY;
             binding.used = false;
             if (!is_shared && lower->loops) {
-                vyre_build_clear(lower->builder, binding.handle);
+                lower_clear(lower, &binding);
             }
         }
     }
     lower_bind(lower, name, binding);
-}
-
-/* Assignments */
-
-static vyre_token_kind operator_of(vyre_token_kind assignment) {
-    switch (assignment) {
-    case VYRE_TOKEN_ASSIGN_PLUS: return VYRE_TOKEN_PLUS;
-    case VYRE_TOKEN_ASSIGN_MINUS: return VYRE_TOKEN_MINUS;
-    case VYRE_TOKEN_ASSIGN_STAR: return VYRE_TOKEN_STAR;
-    case VYRE_TOKEN_ASSIGN_SLASH: return VYRE_TOKEN_SLASH;
-    case VYRE_TOKEN_ASSIGN_PERCENT: return VYRE_TOKEN_PERCENT;
-    case VYRE_TOKEN_ASSIGN_AND: return VYRE_TOKEN_AND;
-    case VYRE_TOKEN_ASSIGN_OR: return VYRE_TOKEN_OR;
-    case VYRE_TOKEN_ASSIGN_XOR: return VYRE_TOKEN_XOR;
-    case VYRE_TOKEN_ASSIGN_SHIFT_LEFT: return VYRE_TOKEN_SHIFT_LEFT;
-    default: return VYRE_TOKEN_SHIFT_RIGHT;
-    }
-}
-
-/* The value to be written: the right side, combined with what was there before (`old`) where the
- * assignment has an operator. */
-static uint32_t lower_assigned(vyre_lower *lower, uint32_t number, uint32_t old, vyre_type type,
-                               uint32_t symbol) {
-    vyre_node node = lower_node(lower, number);
-    if (node.detail == VYRE_TOKEN_ASSIGN) {
-        return lower_typed(lower, node.b, type, "the value assigned to", symbol);
-    }
-    vyre_token_kind operation = operator_of(node.detail);
-    bool shifts = vyre_token_is_shift(operation);
-    vyre_operand operand = lower_expression(lower, node.b, shifts ? VYRE_TYPE_U32 : type);
-    vyre_operand before = {.kind = old == VYRE_NONE ? VYRE_OPERAND_POISON : VYRE_OPERAND_VALUE,
-                           .type = (uint8_t)type,
-                           .value = old};
-    vyre_operand result = lower_binary(lower, operation, before, operand, type,
-                                       (const uint32_t[3]){number, number, node.b});
-    return result.kind == VYRE_OPERAND_VALUE ? (uint32_t)result.value : VYRE_NONE;
-}
-
-static void lower_assign_element(vyre_lower *lower, uint32_t number, vyre_node place) {
-    vyre_node node = lower_node(lower, number);
-    const vyre_name_binding *array = lower_array(lower, place, place.a);
-    vyre_type type = array ? (vyre_type)array->type : VYRE_TYPE_VOID;
-    uint32_t resource = VYRE_NONE;
-    if (array && lower_check_writable(lower, place, array)) {
-        resource = array->handle;
-    }
-    uint32_t index = lower_index(lower, place.b);
-    uint32_t old = VYRE_NONE;
-    bool valid = resource != VYRE_NONE && index != VYRE_NONE;
-    if (valid && node.detail != VYRE_TOKEN_ASSIGN) {
-        lower_at(lower, vyre_node_spot(&place));
-        old = vyre_build_load(lower->builder, resource, index);
-    }
-    uint32_t value = lower_assigned(lower, number, old, type, place.a);
-    if (valid && value != VYRE_NONE) {
-        lower_at(lower, vyre_node_spot(&place));
-        vyre_build_store(lower->builder, resource, index, value);
-    }
-}
-
-static void lower_assign_name(vyre_lower *lower, uint32_t number, vyre_node place) {
-    vyre_node node = lower_node(lower, number);
-    vyre_name_binding *binding = vyre_names_find(&lower->unit->names, place.a);
-    uint32_t item = lower->unit->names.symbols.items[place.a].item;
-    const vyre_word *word = lower_word(lower, place.a);
-    if (!binding && item == VYRE_NONE && word->class_of != VYRE_WORD_OP) {
-        lower_unknown(lower, place, place.a, false);
-        lower_expression(lower, node.b, VYRE_TYPE_VOID);
-        return;
-    }
-    if (binding && binding->kind == VYRE_BINDING_VARIABLE) {
-        uint32_t variable = binding->handle, old = VYRE_NONE;
-        vyre_type type = (vyre_type)binding->type;
-        if (node.detail != VYRE_TOKEN_ASSIGN) {
-            lower_at(lower, vyre_node_spot(&place));
-            old = vyre_build_get(lower->builder, variable);
-        }
-        uint32_t value = lower_assigned(lower, number, old, type, place.a);
-        if (value != VYRE_NONE) {
-            lower_at(lower, vyre_node_spot(&node));
-            vyre_build_set(lower->builder, variable, value);
-        }
-        return;
-    }
-    if (!binding || binding->kind != VYRE_BINDING_POISON) {
-        vyre_name_text text;
-        bool is_array = binding && binding->kind == VYRE_BINDING_ARRAY;
-        bool is_value = binding && binding->kind == VYRE_BINDING_VALUE;
-        bool is_counter = binding && binding->kind == VYRE_BINDING_COUNTER;
-        lower_report(lower, vyre_node_spot(&place), 207,
-                     is_array     ? "assign to an element, as in a[gid] = x"
-                     : is_value   ? "declare it with `var` to assign to it"
-                     : is_counter ? "use a `while` loop with a variable of your own"
-                                  : "assign to a variable that `var` declares",
-                     "`%s` is %s and cannot be assigned to", lower_name(lower, place.a, &text),
-                     lower_kind_of(lower, place.a));
-    }
-    if (binding) {
-        binding->used = true;
-    }
-    lower_expression(lower, node.b, VYRE_TYPE_VOID);
 }
 
 static void warn_unreachable(vyre_lower *lower, vyre_node node) {
@@ -274,6 +248,7 @@ static bool lower_broken(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_SHARED: poison(lower, node->a); return true;
     case VYRE_NODE_LET_LIST: poison_list(lower, node->a); return true;
     case VYRE_NODE_ASSIGN:
+    case VYRE_NODE_ASSIGN_LIST:
     case VYRE_NODE_EVALUATE:
     case VYRE_NODE_BARRIER: return true;
     case VYRE_NODE_IF:
@@ -311,15 +286,8 @@ void lower_statement(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_VAR: lower_var(lower, node); break;
     case VYRE_NODE_ARRAY:
     case VYRE_NODE_SHARED: lower_array_declaration(lower, node); break;
-    case VYRE_NODE_ASSIGN: {
-        vyre_node place = lower_node(lower, node.a);
-        if (place.kind == VYRE_NODE_ELEMENT) {
-            lower_assign_element(lower, number, place);
-        } else if (place.kind == VYRE_NODE_NAME) {
-            lower_assign_name(lower, number, place);
-        }
-        break;
-    }
+    case VYRE_NODE_ASSIGN: lower_assign(lower, number); break;
+    case VYRE_NODE_ASSIGN_LIST: lower_assign_list(lower, node); break;
     case VYRE_NODE_EVALUATE: lower_call_statement(lower, node.a); break;
     case VYRE_NODE_BARRIER:
         lower_at(lower, vyre_node_spot(&node));
@@ -331,7 +299,8 @@ void lower_statement(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_LOOP:
     case VYRE_NODE_INLINE:
     case VYRE_NODE_BLOCK: lower_head(lower, number); break;
-    case VYRE_NODE_ELSE: lower_else(lower); break;
+    case VYRE_NODE_ELSE:
+    case VYRE_NODE_STEP_ELSE: lower_else(lower); break;
     case VYRE_NODE_ERROR: lower_unread(lower); break;
     case VYRE_NODE_END: lower_end(lower, node); break;
     case VYRE_NODE_BREAK:
@@ -342,6 +311,8 @@ void lower_statement(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_REQUIRE:
     case VYRE_NODE_STEP_CALL:
     case VYRE_NODE_PHASE:
+    case VYRE_NODE_STEP_IF:
+    case VYRE_NODE_SWAP:
     case VYRE_NODE_REPEAT:
     case VYRE_NODE_REPEAT_WHILE: lower_step(lower, number); break;
     default: break;

@@ -30,6 +30,8 @@ static bool declare(vyre_lower *lower, vyre_item item, const vyre_token *name) {
     } else if (item.kind == VYRE_ITEM_CONSTANT) {
         item.index = (uint32_t)lower->unit->constants.count;
         room = vyre_vec_push(&lower->unit->constants, (vyre_constant){.item = number});
+    } else if (item.kind == VYRE_ITEM_STRUCT && item.symbol != VYRE_NONE) {
+        item.index = lower_declare_struct(lower, number, name);
     }
     return room && vyre_vec_push(&lower->unit->items, item);
 }
@@ -46,6 +48,7 @@ void lower_find_items(vyre_lower *lower) {
         vyre_lexer_next(&ahead, &name);
         item.kind = keyword.kind == VYRE_TOKEN_FN      ? VYRE_ITEM_FUNCTION
                     : keyword.kind == VYRE_TOKEN_CONST ? VYRE_ITEM_CONSTANT
+                    : keyword.kind == VYRE_TOKEN_NAME  ? VYRE_ITEM_STRUCT
                                                        : VYRE_ITEM_PROGRAM;
         if (keyword.kind == VYRE_TOKEN_END || lower->unit->source.no_memory ||
             !declare(lower, item, &name)) {
@@ -66,6 +69,7 @@ static void check_start(vyre_lower *lower) {
 void lower_read_unit(vyre_lower *lower) {
     check_start(lower);
     lower_find_items(lower);
+    lower_read_structs(lower);
     for (uint32_t i = 0; i < lower->unit->functions.count && !lower->unit->source.no_memory &&
                          !vyre_diagnostics_full(lower->unit->source.diagnostics);
          i++) {
@@ -76,6 +80,9 @@ void lower_read_unit(vyre_lower *lower) {
 void lower_free_unit(vyre_unit *unit) {
     vyre_names_deinit(&unit->names);
     vyre_vec_free(&unit->items);
+    for (size_t i = 0; i < unit->constants.count; i++) {
+        vyre_vec_free(&unit->constants.items[i].bits);
+    }
     vyre_vec_free(&unit->constants);
     vyre_vec_free(&unit->functions);
     vyre_vec_free(&unit->parameters);

@@ -12,8 +12,8 @@
 struct vyre_module {
     VYRE_VEC(vyre_program *) programs;
     VYRE_VEC(vyre_module_function) functions;
-    VYRE_VEC(const char *) constants;
-    vyre_arena arena; /* names and signatures */
+    VYRE_VEC(const char *) others; /* names of constants and structs */
+    vyre_arena arena;              /* names and signatures */
 };
 
 void vyre_module_free(vyre_module *module) {
@@ -23,7 +23,7 @@ void vyre_module_free(vyre_module *module) {
         }
         vyre_vec_free(&module->programs);
         vyre_vec_free(&module->functions);
-        vyre_vec_free(&module->constants);
+        vyre_vec_free(&module->others);
         vyre_arena_deinit(&module->arena);
         vyre_free(module);
     }
@@ -61,8 +61,8 @@ const vyre_module_function *vyre_module_find_function(const vyre_module *module,
 
 bool vyre_module_has(const vyre_module *module, const char *name) {
     bool found = vyre_module_find(module, name) || vyre_module_find_function(module, name);
-    for (size_t i = 0; i < module->constants.count && !found; i++) {
-        found = !strcmp(module->constants.items[i], name);
+    for (size_t i = 0; i < module->others.count && !found; i++) {
+        found = !strcmp(module->others.items[i], name);
     }
     return found;
 }
@@ -126,31 +126,41 @@ static const char *keep_name(vyre_lower *lower, vyre_module *module, uint32_t sy
     return vyre_arena_copy(&module->arena, text.data, text.size);
 }
 
+static vyre_type scalar_type(vyre_value_type type) {
+    return vyre_type_is_scalar(type) ? (vyre_type)type : VYRE_TYPE_VOID;
+}
+
 static bool keep_function(vyre_lower *lower, const vyre_function *function, vyre_module *module) {
     uint32_t parameters = function->parameter_count, results = function->result_count;
     size_t count = (size_t)parameters + results;
     vyre_module_value *values = vyre_arena_alloc(&module->arena, (count + 1) * sizeof *values);
-    bool stored = values != NULL;
+    bool stored = values != NULL, is_elementwise = true;
     for (uint32_t i = 0; i < parameters && stored; i++) {
         const vyre_lower_parameter *parameter =
             &lower->unit->parameters.items[function->parameters + i];
+        bool is_variable = parameter->kind == VYRE_ARGUMENT_VARIABLE;
+        is_elementwise &= vyre_type_is_scalar(parameter->type) && !is_variable;
         values[i] = (vyre_module_value){.name = keep_name(lower, module, parameter->symbol),
-                                        .type = (vyre_type)parameter->type,
-                                        .is_buffer = parameter->kind != VYRE_ARGUMENT_SCALAR,
+                                        .type = scalar_type(parameter->type),
+                                        .is_buffer =
+                                            parameter->kind != VYRE_ARGUMENT_SCALAR && !is_variable,
                                         .is_written = parameter->kind == VYRE_ARGUMENT_INOUT};
         stored = values[i].name != NULL;
     }
     for (uint32_t i = 0; i < results && stored; i++) {
-        values[parameters + i] = (vyre_module_value){
-            .name = "", .type = (vyre_type)lower->unit->result_types.items[function->results + i]};
+        vyre_value_type type = lower->unit->result_types.items[function->results + i];
+        is_elementwise &= vyre_type_is_scalar(type);
+        values[parameters + i] = (vyre_module_value){.name = "", .type = scalar_type(type)};
     }
     const char *name = keep_name(lower, module, lower->unit->items.items[function->item].symbol);
     return stored && name &&
-           vyre_vec_push(&module->functions, (vyre_module_function){.name = name,
-                                                                    .parameters = values,
-                                                                    .results = values + parameters,
-                                                                    .parameter_count = parameters,
-                                                                    .result_count = results});
+           vyre_vec_push(&module->functions,
+                         (vyre_module_function){.name = name,
+                                                .parameters = values,
+                                                .results = values + parameters,
+                                                .parameter_count = parameters,
+                                                .result_count = results,
+                                                .is_elementwise = is_elementwise});
 }
 
 /* What of a text without mistakes is known when it is gone. */
@@ -159,10 +169,12 @@ static void keep_items(vyre_lower *lower, vyre_module *module) {
     for (uint32_t i = 0; i < lower->unit->functions.count && stored; i++) {
         stored = keep_function(lower, &lower->unit->functions.items[i], module);
     }
-    for (uint32_t i = 0; i < lower->unit->constants.count && stored; i++) {
-        const vyre_item *item = &lower->unit->items.items[lower->unit->constants.items[i].item];
-        const char *name = keep_name(lower, module, item->symbol);
-        stored = name && vyre_vec_push(&module->constants, name);
+    for (uint32_t i = 0; i < lower->unit->items.count && stored; i++) {
+        const vyre_item *item = &lower->unit->items.items[i];
+        if (item->kind == VYRE_ITEM_CONSTANT || item->kind == VYRE_ITEM_STRUCT) {
+            const char *name = keep_name(lower, module, item->symbol);
+            stored = name && vyre_vec_push(&module->others, name);
+        }
     }
     if (!stored) {
         lower_no_memory(lower);
@@ -180,7 +192,12 @@ static void free_lower(vyre_lower *lower) {
     vyre_vec_free(&lower->blocks);
     vyre_vec_free(&lower->block_names);
     vyre_vec_free(&lower->values);
+    vyre_vec_free(&lower->operands);
+    vyre_vec_free(&lower->places);
+    vyre_vec_free(&lower->leaves);
+    vyre_types_free(&lower->types);
     vyre_vec_free(&lower->spine);
+    vyre_vec_free(&lower->shapes);
     vyre_vec_free(&lower->written);
     vyre_vec_free(&lower->fills);
     vyre_vec_free(&lower->head);
@@ -274,7 +291,8 @@ vyre_status vyre_text_outline(const char *text, size_t size,
     }
     for (size_t i = 0; i < unit.items.count; i++) {
         const vyre_item *found = &unit.items.items[i];
-        if (found->symbol != VYRE_NONE && found->kind != VYRE_ITEM_CONSTANT) {
+        if (found->symbol != VYRE_NONE &&
+            (found->kind == VYRE_ITEM_PROGRAM || found->kind == VYRE_ITEM_FUNCTION)) {
             item(user, vyre_symbol_text(&unit.names, found->symbol),
                  found->kind == VYRE_ITEM_FUNCTION);
         }

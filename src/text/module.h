@@ -9,7 +9,7 @@
 /* A parameter or a result. */
 typedef struct vyre_module_value {
     const char *name; /* "" of a result */
-    vyre_type type;   /* of an element, where it is a buffer */
+    vyre_type type;   /* of an element, where it is a buffer; void of a vector or struct */
     bool is_buffer, is_written;
 } vyre_module_value;
 
@@ -17,6 +17,7 @@ typedef struct vyre_module_function {
     const char *name;
     const vyre_module_value *parameters, *results;
     uint32_t parameter_count, result_count;
+    bool is_elementwise; /* takes and gives scalars and arrays of them, and changes no variable */
 } vyre_module_function;
 
 /* NULL if there is none of that name; lives as long as the module. */
@@ -25,7 +26,7 @@ const vyre_module_function *vyre_module_find_function(const vyre_module *module,
 /* In the order of the file; NULL beyond the end. */
 const vyre_module_function *vyre_module_function_at(const vyre_module *module, size_t index);
 
-/* Whether the file has a program, function or constant of that name. */
+/* Whether the file has a program, function, constant or struct of that name. */
 bool vyre_module_has(const vyre_module *module, const char *name);
 
 /* What a parse needs besides the text. Zero: every program, and no operation can be called. */

@@ -70,7 +70,7 @@ static inline uint32_t parse_node(vyre_parser *parser, vyre_node_kind kind, vyre
     }
     uint32_t number = (uint32_t)parser->syntax.nodes.count++;
     parser->syntax.nodes.items[number] =
-        (vyre_node){(uint8_t)kind, (uint8_t)detail, spot.line, spot.column, spot.length, a, b};
+        (vyre_node){(uint8_t)kind, (uint16_t)detail, spot.line, spot.column, spot.length, a, b};
     return number;
 }
 
@@ -80,6 +80,11 @@ uint32_t parse_list(vyre_parser *parser, size_t pending);
 
 /* expression { "," expression } */
 uint32_t parse_expressions(vyre_parser *parser);
+
+/* { "[" expression "]" }, at most VYRE_MOST_DIMENSIONS; VYRE_NONE without a bracket. */
+uint32_t parse_lengths(vyre_parser *parser);
+/* The product of such a list as one expression, VYRE_NONE of none. */
+uint32_t parse_product(vyre_parser *parser, uint32_t lengths);
 
 /* Words that stand at a node without a count. */
 uint32_t parse_parts(vyre_parser *parser, const uint32_t *words, uint32_t count);
@@ -96,10 +101,23 @@ static inline vyre_str parse_text(const vyre_parser *parser, vyre_token token) {
 }
 
 /* A type, VYRE_TYPE_VOID if there is none. */
-vyre_type parse_type(vyre_parser *parser);
+vyre_value_type parse_type(vyre_parser *parser);
 
-/* A name with its call, index, component: a primary expression. */
+/* The components of what `vec2`, `vec3` and `vec4` name, 0 for another token with a symbol. */
+uint32_t parse_vector_count(const vyre_parser *parser, const vyre_token *token);
+
+/* The `>` behind a type, which may be the first half of `>>`. */
+bool parse_close_angle(vyre_parser *parser);
+
+/* A name with its call, index, fields: a primary expression. */
 uint32_t parse_named(vyre_parser *parser);
+
+/* An expression inside of another, and fields behind an operand. */
+uint32_t parse_nested(vyre_parser *parser);
+uint32_t parse_fields(vyre_parser *parser, uint32_t operand);
+
+/* Whether the `if` at hand only has values in its branches, no statements. */
+bool parse_at_choice(const vyre_parser *parser);
 
 /* The rest of an expression whose first operand has been read. */
 uint32_t parse_rest(vyre_parser *parser, uint32_t left);
@@ -117,6 +135,9 @@ uint32_t parse_step(vyre_parser *parser);
 
 /* A block that gives values where it may not stand: reports and skips it. */
 void parse_skip_values(vyre_parser *parser);
+
+/* Skips the rest of a statement with its blocks, of which so many are open. */
+void parse_skip_blocks(vyre_parser *parser, uint32_t open);
 
 /* After a mistake: skips the rest of a statement, or its first token with it; gives an ERROR. */
 void parse_recover(vyre_parser *parser);

@@ -68,7 +68,7 @@ static uint32_t parse_operators(vyre_parser *parser, uint32_t left, uint32_t wea
     }
 }
 
-static uint32_t parse_nested(vyre_parser *parser) {
+uint32_t parse_nested(vyre_parser *parser) {
     if (!go_deeper(parser)) {
         return 0;
     }
@@ -89,42 +89,82 @@ static uint32_t parse_arguments(vyre_parser *parser) {
     return parse_list(parser, pending);
 }
 
-/* NAME.x, or the id of an operation of the library, whose parts are joined by points. */
-static uint32_t parse_dotted(vyre_parser *parser, vyre_token first) {
-    vyre_token last = first;
-    uint32_t parts = 1;
-    while (parse_take(parser, VYRE_TOKEN_DOT)) {
-        last = parser->state.token;
-        parts++;
-        if (last.symbol == VYRE_NONE || parse_at_item(parser)) {
-            parse_unexpected(parser, "a name after the point", "write .x, .y or .z");
+/* A field's name behind its point; false after a report. */
+static bool take_field(vyre_parser *parser, vyre_token *out_name) {
+    *out_name = parser->state.token;
+    if (out_name->symbol == VYRE_NONE || parse_at_item(parser)) {
+        parse_unexpected(parser, "a name after the point", "write .x, .y or .z, or a field");
+        return false;
+    }
+    parse_advance(parser);
+    return true;
+}
+
+/* A field of an operand. Its place is that of both, if they stand in one line. */
+static uint32_t field_node(vyre_parser *parser, uint32_t operand, const vyre_token *name) {
+    vyre_node base = vyre_parser_node(parser, operand);
+    vyre_spot spot = vyre_token_spot(name);
+    if (base.kind != VYRE_NODE_ERROR && base.line == spot.line && base.column < spot.column) {
+        spot.length += spot.column - base.column;
+        spot.column = base.column;
+    }
+    return parse_node(parser, VYRE_NODE_FIELD, spot, 0, operand, name->symbol);
+}
+
+static bool check_fields(vyre_parser *parser, uint32_t count) {
+    if (parser->depth + count >= VYRE_LIMIT_EXPRESSION_NESTING) {
+        parse_error(parser, vyre_token_spot(&parser->state.token), 701,
+                    "name parts of the expression with `let`",
+                    "the expression is nested deeper than %d levels",
+                    VYRE_LIMIT_EXPRESSION_NESTING);
+        parser->lost = true;
+    }
+    return !parser->lost;
+}
+
+uint32_t parse_fields(vyre_parser *parser, uint32_t operand) {
+    vyre_token name;
+    for (uint32_t count = 1; !parser->lost && parse_take(parser, VYRE_TOKEN_DOT); count++) {
+        if (!take_field(parser, &name) || !check_fields(parser, count)) {
             return 0;
         }
-        parse_advance(parser);
+        if (parse_at(parser, VYRE_TOKEN_LEFT_PAREN)) {
+            parse_error(parser, vyre_token_spot(&name), 102,
+                        "call an operation with the value, as in sqrt(a[i])",
+                        "a value has no methods");
+            parser->lost = true;
+            return 0;
+        }
+        operand = field_node(parser, operand, &name);
     }
-    vyre_spot whole = vyre_token_spot(&first);
-    whole.length = last.offset + last.length - first.offset;
+    return operand;
+}
+
+/* NAME.field.field, or the id of an operation of the library, whose parts are joined by points. */
+static uint32_t parse_dotted(vyre_parser *parser, vyre_token first) {
+    vyre_token last = first;
+    uint32_t node = parse_node(parser, VYRE_NODE_NAME, vyre_token_spot(&first), 0, first.symbol, 0);
+    for (uint32_t count = 1; parse_take(parser, VYRE_TOKEN_DOT); count++) {
+        if (!take_field(parser, &last) || !check_fields(parser, count)) {
+            return 0;
+        }
+        node = field_node(parser, node, &last);
+    }
     if (parse_take(parser, VYRE_TOKEN_LEFT_PAREN)) {
+        vyre_spot whole = vyre_token_spot(&first);
+        whole.length = last.offset + last.length - first.offset;
         return parse_node(parser, VYRE_NODE_LIBRARY_CALL, whole, 0, first.offset,
                           parse_arguments(parser));
     }
-    const vyre_word *word = vyre_word_of(parser->names->symbols.items[last.symbol].word);
-    uint32_t component = (uint32_t)word->code - VYRE_WORD_COMPONENT_X;
-    if (parts != 2 || word->class_of != VYRE_WORD_CONTEXT || component > 2) {
-        parse_error(parser, vyre_token_spot(&last), 102, "write .x, .y or .z",
-                    "expected the component x, y or z, found `%.*s`", (int)last.length,
-                    parser->source->text + last.offset);
-        return 0;
-    }
-    return parse_node(parser, VYRE_NODE_COMPONENT, whole, component, first.symbol, 0);
+    return node;
 }
 
 /* <type>(operand) */
 static uint32_t parse_typed(vyre_parser *parser, vyre_node_kind kind, vyre_token first) {
     parse_expect(parser, VYRE_TOKEN_LESS,
                  "write the type in angle brackets, as in bitcast<u32>(x)");
-    vyre_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
-    if (parser->lost || !parse_expect(parser, VYRE_TOKEN_GREATER, NULL) ||
+    vyre_value_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
+    if (parser->lost || !parse_close_angle(parser) ||
         !parse_expect(parser, VYRE_TOKEN_LEFT_PAREN, NULL)) {
         return 0;
     }
@@ -133,11 +173,9 @@ static uint32_t parse_typed(vyre_parser *parser, vyre_node_kind kind, vyre_token
     return parse_node(parser, kind, vyre_token_spot(&first), type, operand, 0);
 }
 
-/* `bits` is a name like any other, unless a type in angle brackets follows. */
-static bool at_bits(const vyre_parser *parser) {
-    if (!parse_at_word(parser, VYRE_WORD_BITS)) {
-        return false;
-    }
+/* `bits` and `vec3` are names like any other, unless a type in angle brackets follows. Behind a
+ * vector's type the bracket has to be closed: `vec3 < f32(x)` compares. */
+static bool at_type_argument(const vyre_parser *parser, bool closed) {
     vyre_lexer ahead = parser->state.lexer;
     vyre_token token;
     vyre_lexer_next(&ahead, &token);
@@ -145,7 +183,38 @@ static bool at_bits(const vyre_parser *parser) {
         return false;
     }
     vyre_lexer_next(&ahead, &token);
-    return token.kind == VYRE_TOKEN_TYPE;
+    bool is_foreign = token.kind == VYRE_TOKEN_NAME && vyre_foreign_type(parse_text(parser, token));
+    if (!closed || (token.kind != VYRE_TOKEN_TYPE && !is_foreign)) {
+        return token.kind == VYRE_TOKEN_TYPE;
+    }
+    vyre_lexer_next(&ahead, &token);
+    return token.kind == VYRE_TOKEN_GREATER;
+}
+
+/* vec3<f32>(...) */
+static uint32_t parse_construct(vyre_parser *parser, vyre_token first) {
+    vyre_value_type type = parse_type(parser);
+    vyre_spot spot = vyre_token_spot(&first);
+    if (parser->state.after.line == spot.line) {
+        spot.length = parser->state.after.column - spot.column;
+    }
+    if (!parse_expect(parser, VYRE_TOKEN_LEFT_PAREN,
+                      "list the components in parentheses, as in vec3<f32>(x, y, z)")) {
+        return 0;
+    }
+    return parse_node(parser, VYRE_NODE_CONSTRUCT, spot, type, 0, parse_arguments(parser));
+}
+
+/* An operand that starts with a word which angle brackets make special; 0 if they do not. */
+static uint32_t parse_special(vyre_parser *parser, vyre_token token) {
+    if (parse_at_word(parser, VYRE_WORD_BITS) && at_type_argument(parser, false)) {
+        parse_advance(parser);
+        return parse_typed(parser, VYRE_NODE_BITS, token);
+    }
+    if (parse_vector_count(parser, &token) && at_type_argument(parser, true)) {
+        return parse_fields(parser, parse_construct(parser, token));
+    }
+    return 0;
 }
 
 /* Whether a token can only be an operand: words of the language, such as `step`, may follow a name.
@@ -163,7 +232,7 @@ static bool is_operand(const vyre_parser *parser, vyre_token before, vyre_token 
 }
 
 /* Reports a word of other languages that has been read in front of an operand, as in `not x`, or of
- * a type, as in `vec2<f32>`. */
+ * a type, as in `array<f32>`. */
 static void check_word(vyre_parser *parser, vyre_token word) {
     vyre_token next = parser->state.token;
     bool is_type = next.kind == VYRE_TOKEN_LESS;
@@ -183,38 +252,65 @@ static void check_word(vyre_parser *parser, vyre_token word) {
     }
 }
 
+/* Whether NAME ":" stands behind the brace at hand, as in Point { x: 1.0 }: no block starts so. */
+static bool at_named_fields(const vyre_parser *parser) {
+    vyre_lexer ahead = parser->state.lexer;
+    vyre_token token;
+    vyre_lexer_next(&ahead, &token);
+    if (token.kind != VYRE_TOKEN_NAME) {
+        return false;
+    }
+    vyre_lexer_next(&ahead, &token);
+    return token.kind == VYRE_TOKEN_COLON;
+}
+
+/* expression "]" { "[" expression "]" }, behind the first bracket. */
+static uint32_t parse_indices(vyre_parser *parser) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    size_t pending = parser->pending.count;
+    do {
+        parse_push(parser, parse_nested(parser));
+        parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
+    } while (!parser->lost && parse_take(parser, VYRE_TOKEN_LEFT_BRACKET));
+    if (parser->pending.count == pending + 1) {
+        return parser->pending.items[--parser->pending.count];
+    }
+    return parse_node(parser, VYRE_NODE_INDICES, spot, 0, parse_list(parser, pending), 0);
+}
+
 uint32_t parse_named(vyre_parser *parser) {
     vyre_token token = parser->state.token;
-    if (at_bits(parser)) {
-        parse_advance(parser);
-        return parse_typed(parser, VYRE_NODE_BITS, token);
+    uint32_t word = parser->names->symbols.items[token.symbol].word;
+    if (word >= VYRE_WORD_BITS && word <= VYRE_WORD_VEC4) {
+        uint32_t special = parse_special(parser, token);
+        if (special || parser->lost) {
+            return special;
+        }
     }
     parse_advance(parser);
     vyre_spot spot = vyre_token_spot(&token);
     if (parse_take(parser, VYRE_TOKEN_LEFT_PAREN)) {
-        return parse_node(parser, VYRE_NODE_CALL, spot, 0, token.symbol, parse_arguments(parser));
+        uint32_t arguments = parse_arguments(parser);
+        return parse_fields(parser,
+                            parse_node(parser, VYRE_NODE_CALL, spot, 0, token.symbol, arguments));
     }
     if (parse_take(parser, VYRE_TOKEN_LEFT_BRACKET)) {
-        uint32_t index = parse_nested(parser);
-        parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
-        if (parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
-            parse_error(parser, vyre_token_spot(&parser->state.token), 102,
-                        "compute one index, as in a[row * width + column]",
-                        "an array takes one index, found a second one");
-            parser->lost = true;
-        } else if (!parser->lost && parse_at(parser, VYRE_TOKEN_DOT)) {
-            parse_error(parser, vyre_token_spot(&parser->state.token), 102,
-                        "call an operation with the element, as in sqrt(a[i])",
-                        "an element has neither methods nor fields");
-            parser->lost = true;
-        }
+        uint32_t index = parse_indices(parser);
         if (parser->state.after.line == spot.line) {
             spot.length = parser->state.after.column - spot.column;
         }
-        return parse_node(parser, VYRE_NODE_ELEMENT, spot, 0, token.symbol, index);
+        return parse_fields(parser,
+                            parse_node(parser, VYRE_NODE_ELEMENT, spot, 0, token.symbol, index));
     }
     if (parse_at(parser, VYRE_TOKEN_DOT)) {
         return parse_dotted(parser, token);
+    }
+    if (parse_at(parser, VYRE_TOKEN_LEFT_BRACE) &&
+        parser->names->symbols.items[token.symbol].type && at_named_fields(parser)) {
+        parse_error(parser, vyre_token_spot(&parser->state.token), 102,
+                    "list the values of the fields in parentheses, without their names",
+                    "expected `(` after the name of a struct, found `{`");
+        parser->lost = true;
     }
     return parse_node(parser, VYRE_NODE_NAME, spot, 0, token.symbol, 0);
 }
@@ -260,6 +356,71 @@ static uint32_t explain_cast(vyre_parser *parser, const char *type) {
                 "a type in parentheses does not convert");
     parser->lost = true;
     return 0;
+}
+
+bool parse_at_choice(const vyre_parser *parser) {
+    vyre_lexer ahead = parser->state.lexer;
+    vyre_token token = {0};
+    vyre_token_kind before;
+    for (uint32_t open = 0;;) {
+        before = token.kind;
+        vyre_lexer_next(&ahead, &token);
+        switch (token.kind) {
+        case VYRE_TOKEN_END: return true;
+        case VYRE_TOKEN_SEMICOLON: return !open;
+        case VYRE_TOKEN_LEFT_BRACE: open++; break;
+        case VYRE_TOKEN_RIGHT_BRACE:
+            if (!open || before == VYRE_TOKEN_LEFT_BRACE) {
+                return false; /* an empty block */
+            }
+            open--;
+            break;
+        default:
+            if (!open && before == VYRE_TOKEN_RIGHT_BRACE && token.kind != VYRE_TOKEN_ELSE) {
+                return true;
+            }
+            break;
+        }
+    }
+}
+
+/* "{" expression "}" */
+static uint32_t parse_branch(vyre_parser *parser) {
+    if (!parse_expect(parser, VYRE_TOKEN_LEFT_BRACE,
+                      "write the value in braces, as in `{ 1.0 }`")) {
+        return 0;
+    }
+    parser->branches++;
+    uint32_t value = vyre_parse_expression(parser);
+    parse_expect(parser, VYRE_TOKEN_RIGHT_BRACE, "write one value in each branch");
+    parser->branches -= !parser->lost;
+    return value;
+}
+
+/* "if" expression "{" expression "}" "else" ... */
+static uint32_t parse_choice(vyre_parser *parser) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    if (!go_deeper(parser)) {
+        return 0;
+    }
+    parser->choices++;
+    parse_advance(parser);
+    uint32_t condition = vyre_parse_expression(parser);
+    uint32_t parts[VYRE_CHOICE_PARTS] = {0};
+    parts[VYRE_CHOICE_YES] = parse_branch(parser);
+    parse_expect(parser, VYRE_TOKEN_ELSE, "add `else { ... }`: an `if` with a value needs both");
+    if (!parser->lost) {
+        parts[VYRE_CHOICE_NO] =
+            parse_at(parser, VYRE_TOKEN_IF) ? parse_choice(parser) : parse_branch(parser);
+    }
+    parser->choices--;
+    parser->depth--;
+    if (parser->lost && !parser->choices) {
+        parse_skip_blocks(parser, parser->branches);
+        parser->branches = 0;
+    }
+    uint32_t at = parse_parts(parser, parts, VYRE_CHOICE_PARTS);
+    return parser->lost ? 0 : parse_node(parser, VYRE_NODE_CHOICE, spot, 0, condition, at);
 }
 
 static uint32_t parse_number(vyre_parser *parser, bool negative) {
@@ -308,9 +469,10 @@ static uint32_t parse_primary(vyre_parser *parser) {
         uint32_t node = parse_nested(parser);
         parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN,
                      parse_at(parser, VYRE_TOKEN_COMMA)
-                         ? "close the parenthesis; use one name for each value, there are no tuples"
+                         ? "close the parenthesis; give each value a `let` of its own, or assign "
+                           "several, as in `(a, b) = (b, a);`"
                          : "close the parenthesis");
-        return node;
+        return parse_fields(parser, node);
     }
     case VYRE_TOKEN_DOT:
         parse_unexpected(parser, "an operand", "write a digit before the point, as in 0.5");
@@ -319,6 +481,11 @@ static uint32_t parse_primary(vyre_parser *parser) {
         parse_unexpected(parser, "an operand", "remove the sign; to count up write `i += 1`");
         return 0;
     case VYRE_TOKEN_IF:
+        if (parser->choices || parse_at_choice(parser)) {
+            return parse_choice(parser);
+        }
+        parse_skip_values(parser);
+        return 0;
     case VYRE_TOKEN_FOR:
     case VYRE_TOKEN_LOOP:
     case VYRE_TOKEN_INLINE: parse_skip_values(parser); return 0;

@@ -62,12 +62,19 @@ void parse_recover(vyre_parser *parser) {
 }
 
 void parse_skip_values(vyre_parser *parser) {
-    parse_error(
-        parser, vyre_token_spot(&parser->state.token), 102,
-        "name the block's value first, as in `let a = if ... ;`, and use the name; or choose "
-        "with select(condition, a, b)",
-        "expected an operand, found `%s`", vyre_token_text(parser->state.token.kind));
+    parse_error(parser, vyre_token_spot(&parser->state.token), 102,
+                "name the block's value first, as in `let a = if ... ;`, and use the name",
+                "expected an operand, found `%s`", vyre_token_text(parser->state.token.kind));
     parser->lost = true;
+    parse_skip_blocks(parser, 0);
+}
+
+void parse_skip_blocks(vyre_parser *parser, uint32_t open) {
+    while (open && !parse_at_item(parser)) {
+        open += parse_at(parser, VYRE_TOKEN_LEFT_BRACE);
+        open -= parse_at(parser, VYRE_TOKEN_RIGHT_BRACE);
+        parse_advance(parser);
+    }
     while (!parse_at(parser, VYRE_TOKEN_SEMICOLON) && !parse_at(parser, VYRE_TOKEN_RIGHT_BRACE) &&
            !parse_at_item(parser)) {
         if (parse_at(parser, VYRE_TOKEN_LEFT_BRACE)) {
@@ -160,7 +167,7 @@ static void parse_semicolon(vyre_parser *parser) {
 static uint32_t parse_typed_name(vyre_parser *parser, const char *what) {
     uint32_t name = parse_name(parser, what);
     if (!parser->lost && parse_take(parser, VYRE_TOKEN_COLON)) {
-        parser->syntax.nodes.items[name].detail = (uint8_t)parse_type(parser);
+        parser->syntax.nodes.items[name].detail = (uint16_t)parse_type(parser);
     }
     return name;
 }
@@ -196,7 +203,6 @@ static uint32_t parse_if(vyre_parser *parser, uint32_t results) {
     const vyre_open_block *outer = &parser->blocks.items[parser->blocks.count - 1];
     bool chained = outer->kind == VYRE_NODE_ELSE && outer->chained;
     bool gives = results != VYRE_NONE || (chained && outer->results);
-    bool complained = chained && outer->complained;
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     parse_advance(parser);
     uint32_t condition = vyre_parse_expression(parser);
@@ -211,9 +217,7 @@ static uint32_t parse_if(vyre_parser *parser, uint32_t results) {
                     results == VYRE_NONE ? VYRE_SEMICOLON_NONE : VYRE_SEMICOLON_NEEDED)) {
         return 0;
     }
-    vyre_open_block *block = &parser->blocks.items[parser->blocks.count - 1];
-    block->results = gives;
-    block->complained = complained;
+    parser->blocks.items[parser->blocks.count - 1].results = gives;
     return node;
 }
 
@@ -292,8 +296,9 @@ static uint32_t parse_values(vyre_parser *parser, uint32_t results) {
 }
 
 static bool at_values(const vyre_parser *parser) {
-    return parse_at(parser, VYRE_TOKEN_IF) || parse_at(parser, VYRE_TOKEN_FOR) ||
-           parse_at(parser, VYRE_TOKEN_LOOP) || parse_at(parser, VYRE_TOKEN_INLINE);
+    return (parse_at(parser, VYRE_TOKEN_IF) && !parse_at_choice(parser)) ||
+           parse_at(parser, VYRE_TOKEN_FOR) || parse_at(parser, VYRE_TOKEN_LOOP) ||
+           parse_at(parser, VYRE_TOKEN_INLINE);
 }
 
 static uint32_t parse_let_list(vyre_parser *parser, vyre_spot spot) {
@@ -304,7 +309,7 @@ static uint32_t parse_let_list(vyre_parser *parser, vyre_spot spot) {
     parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, NULL);
     uint32_t names = parse_list(parser, pending);
     parse_expect(parser, VYRE_TOKEN_ASSIGN, NULL);
-    if (!parser->lost && at_values(parser)) {
+    if (!parser->lost && (at_values(parser) || parse_at(parser, VYRE_TOKEN_IF))) {
         return parse_values(parser, names);
     }
     uint32_t value = parser->lost ? 0 : vyre_parse_expression(parser);
@@ -355,23 +360,34 @@ static uint32_t parse_let(vyre_parser *parser) {
     return node;
 }
 
-/* NAME ":" type "[" length "]" behind `shared`, `scratch` or `var`. */
-static uint32_t parse_length(vyre_parser *parser) {
-    parse_expect(parser, VYRE_TOKEN_LEFT_BRACKET, "write the length in brackets, as in u32[256]");
-    uint32_t length = parser->lost ? 0 : vyre_parse_expression(parser);
-    parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
-    return length;
+/* NAME ":" type { "[" length "]" } behind `shared`, `scratch` or `var`: the number of elements. */
+static uint32_t parse_length(vyre_parser *parser, uint32_t name) {
+    if (parser->lost || !parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        parse_missing(parser, VYRE_TOKEN_LEFT_BRACKET,
+                      "write the length in brackets, as in u32[256]");
+        return 0;
+    }
+    uint32_t lengths = parse_lengths(parser);
+    parser->syntax.nodes.items[name].b = name ? lengths : 0;
+    return parser->lost ? 0 : parse_product(parser, lengths);
 }
 
 static uint32_t parse_var(vyre_parser *parser) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     parse_advance(parser);
+    if (parse_at(parser, VYRE_TOKEN_LEFT_PAREN)) {
+        parse_error(parser, vyre_token_spot(&parser->state.token), 102,
+                    "give each a `var` of its own, then assign: `(a, b) = (b, a);`",
+                    "expected the name of a variable, found `(`");
+        parse_advance(parser);
+        return parse_let_list(parser, spot);
+    }
     uint32_t name = parse_typed_name(parser, "a variable");
     vyre_node_kind kind = VYRE_NODE_VAR;
     uint32_t value = VYRE_NONE;
     if (!parser->lost && parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
         kind = VYRE_NODE_ARRAY;
-        value = parse_length(parser);
+        value = parse_length(parser, name);
         if (!parser->lost && parse_at(parser, VYRE_TOKEN_ASSIGN)) {
             parse_unexpected(parser, "`;`",
                              "assign to its elements instead; a private array starts as zeros");
@@ -399,9 +415,9 @@ uint32_t parse_array(vyre_parser *parser, vyre_node_kind kind, const char *what)
     parse_advance(parser);
     uint32_t name = parse_name(parser, what);
     parse_expect(parser, VYRE_TOKEN_COLON, "write name, type and length, as in `part: u32[256]`");
-    vyre_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
-    parser->syntax.nodes.items[name].detail = name ? (uint8_t)type : 0;
-    uint32_t length = parser->lost ? 0 : parse_length(parser);
+    vyre_value_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
+    parser->syntax.nodes.items[name].detail = name ? (uint16_t)type : 0;
+    uint32_t length = parser->lost ? 0 : parse_length(parser, name);
     uint32_t node = parse_node(parser, kind, spot, 0, name, length);
     parse_semicolon(parser);
     return node;
@@ -488,45 +504,74 @@ static bool at_foreign_block(const vyre_parser *parser) {
     return false;
 }
 
-/* A value at the end of a block, which other languages take for the block's. */
-static bool is_exit_forgotten(vyre_parser *parser, vyre_token first, vyre_node_kind kind) {
-    vyre_open_block *block = &parser->blocks.items[parser->blocks.count - 1];
-    bool gives = block->results;
+/* A value at the end of a function, which other languages take for its result. */
+static bool is_return_forgotten(vyre_parser *parser, vyre_token first, vyre_node_kind kind) {
+    const vyre_open_block *block = &parser->blocks.items[parser->blocks.count - 1];
     bool is_call = kind == VYRE_NODE_CALL || kind == VYRE_NODE_LIBRARY_CALL;
     if (parser->lost || !parse_at(parser, VYRE_TOKEN_RIGHT_BRACE) ||
-        (!gives && (block->kind != VYRE_NODE_FUNCTION || is_call))) {
+        block->kind != VYRE_NODE_FUNCTION || is_call) {
         return false;
     }
-    parser->quiet |= block->complained;
-    block->complained = true;
-    parse_error(parser, vyre_token_spot(&first), 107,
-                gives ? "write `yield value;` in each branch, or use select(condition, a, b)"
-                      : "write `return value;`",
-                gives ? "a branch gives its value with `yield`"
-                      : "a function gives its value with `return`");
+    parse_error(parser, vyre_token_spot(&first), 107, "write `return value;`",
+                "a function gives its value with `return`");
     return true;
 }
 
-/* An assignment or a call; anything else that starts like an expression does nothing. */
-static uint32_t parse_other(vyre_parser *parser) {
-    vyre_token first = parser->state.token;
-    if (first.kind == VYRE_TOKEN_NAME && at_foreign_block(parser)) {
-        parse_advance(parser);
-        return explain_name(parser, first);
+/* Whether something may be a place; reports if not. */
+static bool check_place(vyre_parser *parser, uint32_t node, vyre_spot spot) {
+    vyre_node_kind kind = vyre_parser_node(parser, node).kind;
+    bool valid = kind == VYRE_NODE_NAME || kind == VYRE_NODE_ELEMENT || kind == VYRE_NODE_FIELD;
+    if (!valid) {
+        parse_error(parser, spot, 102, "assign to a variable or to an element of an array",
+                    "the left side cannot be assigned to");
     }
-    uint32_t place =
-        first.kind == VYRE_TOKEN_NAME ? parse_named(parser) : vyre_parse_expression(parser);
+    return valid;
+}
+
+/* The values of the branch that ends here, without `yield`. */
+static uint32_t parse_last_values(vyre_parser *parser, uint32_t value, vyre_spot spot) {
+    size_t pending = parser->pending.count;
+    parse_push(parser, value);
+    while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA)) {
+        parse_push(parser, vyre_parse_expression(parser));
+    }
+    uint32_t node = parse_node(parser, VYRE_NODE_YIELD, spot, 0, parse_list(parser, pending), 0);
+    if (!parser->lost && !parse_at(parser, VYRE_TOKEN_RIGHT_BRACE)) {
+        parse_unexpected(parser, "`}` after the values of the branch",
+                         "write `yield` in front of them, or nothing behind them");
+    }
+    if (parser->lost) {
+        parse_recover(parser);
+    }
+    return node;
+}
+
+/* Whether the values of a branch may stand here, and what follows says that they do. */
+static bool at_last_values(const vyre_parser *parser) {
+    const vyre_open_block *block = &parser->blocks.items[parser->blocks.count - 1];
+    return !parser->lost && block->results &&
+           (parse_at(parser, VYRE_TOKEN_RIGHT_BRACE) || parse_at(parser, VYRE_TOKEN_COMMA));
+}
+
+/* An assignment or a call, behind what it starts with; anything else that starts like an expression
+ * does nothing. */
+static uint32_t parse_other_from(vyre_parser *parser, vyre_token first, uint32_t place) {
+    const vyre_open_block *block = &parser->blocks.items[parser->blocks.count - 1];
     vyre_token token = parser->state.token;
+    bool assigns = token.kind >= VYRE_TOKEN_ASSIGN && token.kind <= VYRE_TOKEN_ASSIGN_SHIFT_RIGHT;
+    if (block->results && !parser->lost && !assigns) {
+        place = parse_rest(parser, place);
+        if (at_last_values(parser)) {
+            return parse_last_values(parser, place, vyre_token_spot(&first));
+        }
+        token = parser->state.token;
+    }
     uint32_t node = 0;
     vyre_node_kind kind = vyre_parser_node(parser, place).kind;
     if (parser->lost) {
         /* nothing more to say */
-    } else if (token.kind >= VYRE_TOKEN_ASSIGN && token.kind <= VYRE_TOKEN_ASSIGN_SHIFT_RIGHT) {
-        if (kind != VYRE_NODE_NAME && kind != VYRE_NODE_ELEMENT) {
-            parse_error(parser, vyre_token_spot(&first), 102,
-                        "assign to a variable or to an element of an array",
-                        "the left side cannot be assigned to");
-        }
+    } else if (assigns) {
+        check_place(parser, place, vyre_token_spot(&first));
         parse_advance(parser);
         uint32_t value = vyre_parse_expression(parser);
         node =
@@ -536,7 +581,7 @@ static uint32_t parse_other(vyre_parser *parser) {
             place = parse_rest(parser, place);
             kind = vyre_parser_node(parser, place).kind;
         }
-        if (is_exit_forgotten(parser, first, kind)) {
+        if (is_return_forgotten(parser, first, kind)) {
             return 0;
         }
         node = parse_node(parser, VYRE_NODE_EVALUATE, vyre_token_spot(&first), 0, place, 0);
@@ -557,9 +602,12 @@ static uint32_t parse_other(vyre_parser *parser) {
                 token.kind == VYRE_TOKEN_TYPE || token.kind == VYRE_TOKEN_LEFT_BRACE ||
                 token.kind == VYRE_TOKEN_COLON || parse_foreign(parser, first))) {
         return explain_name(parser, first);
+    } else if (kind == VYRE_NODE_NAME && token.kind == VYRE_TOKEN_COMMA) {
+        parse_unexpected(parser, "`=`, `[` or `(` after the name",
+                         "write several places in parentheses, as in `(a, b) = (b, a);`");
     } else {
         place = parse_rest(parser, place);
-        if (is_exit_forgotten(parser, first, VYRE_NODE_NAME)) {
+        if (is_return_forgotten(parser, first, VYRE_NODE_NAME)) {
             return 0;
         }
         parse_error(parser, vyre_token_spot(&first), 107,
@@ -568,6 +616,58 @@ static uint32_t parse_other(vyre_parser *parser) {
     }
     parse_semicolon(parser);
     return node;
+}
+
+static uint32_t parse_other(vyre_parser *parser) {
+    vyre_token first = parser->state.token;
+    if (first.kind == VYRE_TOKEN_NAME && at_foreign_block(parser)) {
+        parse_advance(parser);
+        return explain_name(parser, first);
+    }
+    uint32_t place =
+        first.kind == VYRE_TOKEN_NAME ? parse_named(parser) : vyre_parse_expression(parser);
+    return parse_other_from(parser, first, place);
+}
+
+/* Behind the first of several places: { "," place } ")" "=" ( call | "(" list ")" ) ";" */
+static uint32_t parse_assign_list(vyre_parser *parser, uint32_t first) {
+    size_t pending = parser->pending.count;
+    parse_push(parser, first);
+    while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA)) {
+        parse_push(parser, parse_nested(parser));
+    }
+    for (size_t i = pending; i < parser->pending.count && !parser->lost; i++) {
+        vyre_node place = vyre_parser_node(parser, parser->pending.items[i]);
+        check_place(parser, parser->pending.items[i], vyre_node_spot(&place));
+    }
+    parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, NULL);
+    uint32_t places = parse_list(parser, pending);
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    parse_expect(parser, VYRE_TOKEN_ASSIGN, "assign to the places, as in `(a, b) = f(a, b);`");
+    uint32_t value = 0;
+    vyre_spot behind = vyre_token_spot(&parser->state.token);
+    if (!parser->lost && parse_take(parser, VYRE_TOKEN_LEFT_PAREN)) {
+        uint32_t list = parse_expressions(parser);
+        parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, NULL);
+        value = parse_node(parser, VYRE_NODE_LIST, behind, 0, list, 0);
+    } else if (!parser->lost) {
+        value = vyre_parse_expression(parser);
+    }
+    uint32_t node = parse_node(parser, VYRE_NODE_ASSIGN_LIST, spot, 0, places, value);
+    parse_semicolon(parser);
+    return node;
+}
+
+/* A statement that starts with a parenthesis: several places, or what another one starts with. */
+static uint32_t parse_parenthesis(vyre_parser *parser) {
+    vyre_token first = parser->state.token;
+    parse_advance(parser);
+    uint32_t node = parse_nested(parser);
+    if (!parser->lost && parse_at(parser, VYRE_TOKEN_COMMA)) {
+        return parse_assign_list(parser, node);
+    }
+    parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, "close the parenthesis");
+    return parse_other_from(parser, first, parse_rest(parser, parse_fields(parser, node)));
 }
 
 uint32_t parse_statement(vyre_parser *parser) {
@@ -589,9 +689,15 @@ uint32_t parse_statement(vyre_parser *parser) {
         return node;
     }
     case VYRE_TOKEN_IF:
+        if (parser->blocks.items[parser->blocks.count - 1].results &&
+            !parser->blocks.items[parser->blocks.count - 1].chained && parse_at_choice(parser)) {
+            return parse_other(parser);
+        }
+        return parse_values(parser, VYRE_NONE);
     case VYRE_TOKEN_FOR:
     case VYRE_TOKEN_LOOP:
     case VYRE_TOKEN_INLINE: return parse_values(parser, VYRE_NONE);
+    case VYRE_TOKEN_LEFT_PAREN: return parse_parenthesis(parser);
     case VYRE_TOKEN_WHILE: {
         parse_advance(parser);
         uint32_t condition = vyre_parse_expression(parser);

@@ -57,6 +57,21 @@ vyre_lexer vyre_parser_here(const vyre_parser *parser) {
     return place;
 }
 
+/* `struct` is a name like any other, unless a name and a brace follow. */
+static bool parse_at_struct(const vyre_parser *parser, bool inside) {
+    if (!parse_at_word(parser, VYRE_WORD_STRUCT) || (inside && parser->state.token.column > 1)) {
+        return false;
+    }
+    vyre_lexer ahead = parser->state.lexer;
+    vyre_token token;
+    vyre_lexer_next(&ahead, &token);
+    if (token.symbol == VYRE_NONE) {
+        return false;
+    }
+    vyre_lexer_next(&ahead, &token);
+    return token.kind == VYRE_TOKEN_LEFT_BRACE;
+}
+
 bool parse_at_item(const vyre_parser *parser) {
     const vyre_token *token = &parser->state.token;
     bool inside = parser->blocks.count > parser->state.base;
@@ -69,6 +84,7 @@ bool parse_at_item(const vyre_parser *parser) {
         break;
     case VYRE_TOKEN_PROGRAM:
     case VYRE_TOKEN_FN: break;
+    case VYRE_TOKEN_NAME: return parse_at_struct(parser, inside);
     default: return false;
     }
     return !inside || parse_peek(parser).symbol != VYRE_NONE;
@@ -234,6 +250,11 @@ static void explain_type(vyre_parser *parser, vyre_token token) {
     for (vyre_type type = VYRE_TYPE_BOOL; type < VYRE_TYPE_COUNT; type++) {
         vyre_near_add(&near, vyre_str_of(vyre_type_name(type)));
     }
+    for (uint32_t i = 0; i < parser->names->symbols.count; i++) {
+        if (parser->names->symbols.items[i].type) {
+            vyre_near_add(&near, vyre_symbol_text(parser->names, i));
+        }
+    }
     vyre_str best = foreign      ? vyre_str_of(foreign)
                     : near.count ? near.names[0]
                                  : (vyre_str){"u32", 3};
@@ -247,17 +268,58 @@ static void explain_type(vyre_parser *parser, vyre_token token) {
                 (int)(token.length < SHOWN_BYTES ? token.length : SHOWN_BYTES), name.data);
 }
 
-vyre_type parse_type(vyre_parser *parser) {
+bool parse_close_angle(vyre_parser *parser) {
+    vyre_token *token = &parser->state.token;
+    if (parser->lost || token->kind != VYRE_TOKEN_SHIFT_RIGHT) {
+        return parse_expect(parser, VYRE_TOKEN_GREATER, NULL);
+    }
+    token->kind = VYRE_TOKEN_GREATER;
+    token->offset++;
+    token->column++;
+    token->length--;
+    return true;
+}
+
+uint32_t parse_vector_count(const vyre_parser *parser, const vyre_token *token) {
+    uint32_t word = parser->names->symbols.items[token->symbol].word;
+    return word >= VYRE_WORD_VEC2 && word <= VYRE_WORD_VEC4 ? word - VYRE_WORD_VEC2 + 2 : 0;
+}
+
+/* "<" type ">" behind vec2, vec3 or vec4. */
+static vyre_value_type parse_vector_type(vyre_parser *parser, uint32_t count) {
+    parse_advance(parser);
+    parse_expect(parser, VYRE_TOKEN_LESS, "write the type of its components, as in vec3<f32>");
+    vyre_token token = parser->state.token;
+    if (!parser->lost && token.kind == VYRE_TOKEN_NAME && !parse_vector_count(parser, &token) &&
+        vyre_foreign_type(parse_text(parser, token))) {
+        explain_type(parser, token);
+        parser->lost = true;
+    } else if (!parser->lost && token.kind != VYRE_TOKEN_TYPE) {
+        parse_unexpected(parser, "the type of the components",
+                         "write a number type or bool, as in vec3<f32>");
+    }
+    if (parser->lost) {
+        return VYRE_TYPE_VOID;
+    }
+    vyre_type scalar = vyre_token_type(&parser->state.lexer, &token);
+    parse_advance(parser);
+    return parse_close_angle(parser) ? vyre_vector_of(scalar, count) : VYRE_TYPE_VOID;
+}
+
+vyre_value_type parse_type(vyre_parser *parser) {
     vyre_token token = parser->state.token;
     if (token.kind == VYRE_TOKEN_TYPE) {
         vyre_type type = vyre_token_type(&parser->state.lexer, &token);
         parse_advance(parser);
         return type;
     }
-    if (token.kind == VYRE_TOKEN_LEFT_BRACKET || token.kind == VYRE_TOKEN_STAR ||
-        token.kind == VYRE_TOKEN_AND) {
+    bool is_pointer = token.kind == VYRE_TOKEN_STAR || token.kind == VYRE_TOKEN_AND;
+    if (is_pointer || token.kind == VYRE_TOKEN_LEFT_BRACKET) {
         parse_error(parser, vyre_token_spot(&token), 102,
-                    "write an array as buffer<type>, or as `var a: type[4];` in a block",
+                    is_pointer
+                        ? "write `inout type` for a parameter that changes a variable of the "
+                          "caller, and buffer<type> for an array"
+                        : "write an array as buffer<type>, or as `var a: type[4];` in a block",
                     "expected a type, found `%s`", vyre_token_text(token.kind));
         parser->lost = true;
         return VYRE_TYPE_VOID;
@@ -267,12 +329,19 @@ vyre_type parse_type(vyre_parser *parser) {
                          "write bool, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32 or f64");
         return VYRE_TYPE_VOID;
     }
-    explain_type(parser, token);
-    parse_advance(parser);
-    if (parse_at(parser, VYRE_TOKEN_LESS) || parse_at(parser, VYRE_TOKEN_NAME)) {
-        parser->lost = true; /* vec2<f32>, mut buffer<f32> */
+    vyre_value_type type = parser->names->symbols.items[token.symbol].type;
+    uint32_t components = parse_vector_count(parser, &token);
+    if (components && (!type || parse_peek(parser).kind == VYRE_TOKEN_LESS)) {
+        return parse_vector_type(parser, components);
     }
-    return VYRE_TYPE_VOID;
+    if (!type) {
+        explain_type(parser, token);
+    }
+    parse_advance(parser);
+    if (!type && (parse_at(parser, VYRE_TOKEN_LESS) || parse_at(parser, VYRE_TOKEN_NAME))) {
+        parser->lost = true; /* array<f32>, mut buffer<f32> */
+    }
+    return type;
 }
 
 void vyre_parser_end(vyre_parser *parser) {

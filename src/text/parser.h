@@ -16,6 +16,7 @@
 
 #include "text/lexer.h"
 #include "text/syntax.h"
+#include "text/type.h"
 
 /* What stands behind the brace that closes a block: nothing, one if the author likes (a block that
  * could give values but names none), or one in any case. */
@@ -53,6 +54,8 @@ typedef struct vyre_parser {
     VYRE_VEC(vyre_open_block) blocks;
     VYRE_VEC(uint32_t) pending; /* lists under construction */
     uint32_t depth;             /* of the expression */
+    uint32_t choices;           /* `if`s with values that the expression is inside of */
+    uint32_t branches;          /* their braces that are open */
     bool quiet;                 /* a mistake of this statement has been reported */
     bool lost;                  /* the tokens are not those that were expected */
     bool broken;                /* the text of this statement is wrong: its parts mean little */
@@ -69,7 +72,7 @@ void vyre_parser_restore(vyre_parser *parser, const vyre_parser_state *state);
 /* A place in front of the next token, to come back to. */
 vyre_lexer vyre_parser_here(const vyre_parser *parser);
 
-/* The item that starts here: PROGRAM, FUNCTION, CONSTANT, or ERROR, which has no block. */
+/* The item that starts here: PROGRAM, FUNCTION, CONSTANT, STRUCT, or ERROR, which has no block. */
 uint32_t vyre_parse_item(vyre_parser *parser);
 
 /* Opens the block of a function without its head. */

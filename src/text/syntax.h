@@ -18,26 +18,31 @@
     /* expressions */                                                                              \
     X(NUMBER)       /* detail: negative; a: offset of the text, b: its length */                   \
     X(BOOL)         /* detail: 0 or 1 */                                                           \
-    X(NAME)         /* a: symbol; in declarations detail: type, b: 0 */                            \
-    X(COMPONENT)    /* a: symbol; detail: 0 to 2 */                                                \
-    X(ELEMENT)      /* a: symbol, b: index */                                                      \
+    X(NAME)         /* a: symbol; in declarations detail: type, b: list of lengths, none or 0 */   \
+    X(FIELD)        /* a: operand, b: symbol of a field or swizzle */                              \
+    X(ELEMENT)      /* a: symbol, b: index, or INDICES where there are several */                  \
+    X(INDICES)      /* a: list of indices */                                                       \
     X(CALL)         /* a: symbol, b: list of arguments */                                          \
     X(LIBRARY_CALL) /* a: offset of the id, b: list of arguments */                                \
+    X(CONSTRUCT)    /* detail: type of a vector, b: list of arguments */                           \
+    X(CHOICE)       /* a: condition, b: parts, see vyre_choice_part; an `if` with two values */    \
     X(CONVERT)      /* detail: type; a: operand */                                                 \
     X(BITCAST)      /* detail: type; a: operand */                                                 \
     X(BITS)         /* detail: type; a: operand */                                                 \
+    X(LIST)         /* a: list of values, only behind ASSIGN_LIST */                               \
     X(UNARY)        /* detail: token; a: operand */                                                \
     X(BINARY)       /* detail: token; a, b: operands */                                            \
     /* statements; those that may have results are LET forms where b is a list */                  \
-    X(LET)      /* a: NAME, b: value */                                                            \
-    X(LET_LIST) /* a: list of NAMEs, b: a call */                                                  \
-    X(VAR)      /* a: NAME, b: value or none */                                                    \
-    X(ARRAY)    /* a: NAME, b: length; a private array */                                          \
-    X(SHARED)   /* a: NAME, b: length */                                                           \
-    X(ASSIGN)   /* detail: token; a: NAME or ELEMENT, b: value */                                  \
-    X(EVALUATE) /* a: a call */                                                                    \
-    X(BARRIER)  /* detail: vyre_op */                                                              \
-    X(IF)       /* a: condition, b: results; detail: 1 behind `else` */                            \
+    X(LET)         /* a: NAME, b: value */                                                         \
+    X(LET_LIST)    /* a: list of NAMEs, b: a call */                                               \
+    X(VAR)         /* a: NAME, b: value or none */                                                 \
+    X(ARRAY)       /* a: NAME, b: length; a private array */                                       \
+    X(SHARED)      /* a: NAME, b: length */                                                        \
+    X(ASSIGN)      /* detail: token; a: NAME, ELEMENT or FIELD of one, b: value */                 \
+    X(ASSIGN_LIST) /* a: list of what ASSIGN takes; b: a call, or LIST */                          \
+    X(EVALUATE)    /* a: a call */                                                                 \
+    X(BARRIER)     /* detail: vyre_op */                                                           \
+    X(IF)          /* a: condition, b: results; detail: 1 behind `else` */                         \
     X(ELSE)                                                                                        \
     X(FOR)    /* a: parts, see vyre_for_part; b: results */                                        \
     X(WHILE)  /* a: condition */                                                                   \
@@ -51,16 +56,25 @@
     /* items and steps */                                                                          \
     X(PROGRAM)      /* a: NAME, b: parts, see vyre_program_part */                                 \
     X(FUNCTION)     /* a: NAME, b: parts, see vyre_function_part */                                \
-    X(CONSTANT)     /* a: NAME, b: value */                                                        \
+    X(CONSTANT)     /* a: NAME, b: value; of an array, a ROW */                                    \
+    X(ROW)          /* a: list of elements or ROWs; b: how often the one is repeated, or none */   \
+    X(STRUCT)       /* a: NAME, b: list of NAMEs with their types */                               \
     X(ARGUMENT)     /* a: NAME, b: size; detail: vyre_argument_kind */                             \
     X(TYPE)         /* detail: type */                                                             \
     X(SCRATCH)      /* a: NAME, b: size */                                                         \
     X(PHASE)        /* a: parts, see vyre_phase_clause */                                          \
-    X(REPEAT)       /* a: NAME or none, b: size */                                                 \
+    X(REPEAT)       /* a: NAME or none, b: size or RANGE */                                        \
     X(REPEAT_WHILE) /* a: NAME or none, b: ELEMENT */                                              \
-    X(REQUIRE)      /* a: size, b: size; both VYRE_NONE after a mistake */                         \
-    X(STEP_CALL)    /* a: LIBRARY_CALL */                                                          \
-    X(END)          /* detail: the kind of node whose block ends */
+    X(RANGE)        /* a: first, b: end; sizes */                                                  \
+    X(STEP_IF)      /* a: ELEMENT */                                                               \
+    X(STEP_ELSE)                                                                                   \
+    X(SWAP)      /* a: NAME, b: NAME */                                                            \
+    X(REQUIRE)   /* a: size, b: size; both VYRE_NONE after a mistake */                            \
+    X(STEP_CALL) /* a: LIBRARY_CALL */                                                             \
+    X(END)       /* detail: the kind of node whose block ends */
+
+/* Dimensions of an array. */
+enum { VYRE_MOST_DIMENSIONS = 3 };
 
 typedef enum vyre_node_kind {
 #define VYRE_NODE_ENUM(name) VYRE_NODE_##name,
@@ -77,6 +91,12 @@ typedef enum vyre_for_part {
     VYRE_FOR_CARRIED, /* list of NAMEs and values in turn, or none */
     VYRE_FOR_PARTS
 } vyre_for_part;
+
+typedef enum vyre_choice_part {
+    VYRE_CHOICE_YES,
+    VYRE_CHOICE_NO,
+    VYRE_CHOICE_PARTS
+} vyre_choice_part;
 
 typedef enum vyre_program_part {
     VYRE_PROGRAM_ARGUMENTS, /* list of ARGUMENTs */
@@ -104,11 +124,13 @@ typedef enum vyre_argument_kind {
     VYRE_ARGUMENT_SCALAR,
     VYRE_ARGUMENT_IN,
     VYRE_ARGUMENT_INOUT,
-    VYRE_ARGUMENT_OUT
+    VYRE_ARGUMENT_OUT,
+    VYRE_ARGUMENT_VARIABLE /* of a function: a variable of the caller, which it may change */
 } vyre_argument_kind;
 
 typedef struct vyre_node {
-    uint8_t kind, detail;
+    uint8_t kind;
+    uint16_t detail;
     uint32_t line, column, length;
     uint32_t a, b;
 } vyre_node;

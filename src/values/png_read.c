@@ -231,7 +231,7 @@ static bool put_pixel(const image *at, const uint8_t *row, uint64_t x, uint8_t *
     }
     uint64_t bit = x * at->depth;
     uint32_t most = (1u << at->depth) - 1;
-    uint32_t number = row[bit / 8] >> (8 - at->depth - bit % 8) & most;
+    uint32_t number = (uint32_t)row[bit / 8] >> (8 - at->depth - bit % 8) & most;
     if (at->kind == KIND_PALETTE) {
         bool exists = number < at->palette_count;
         memcpy(out, at->palette[exists ? number : 0], at->out_channels);

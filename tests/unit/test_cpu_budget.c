@@ -114,7 +114,7 @@ static void effort_falls_with_size(void **state) {
 static void refuse(const char *text) {
     vyre_module *module = parse(text);
     vyre_program *lowered;
-    vyre_status status = vyre_lower_program(vyre_module_program(module, 0), &lowered);
+    vyre_status status = vyre_lower_program(vyre_module_program(module, 0), true, &lowered);
     assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_UNSUPPORTED);
     assert_non_null(strstr(vyre_status_text(status), "at most 131072"));
     assert_non_null(strstr(vyre_status_text(status), "Fix: "));

@@ -12,6 +12,7 @@
 #include "runtime/device.h"
 #include "tests/unit/cuda_check.h"
 #include "tests/unit/settings.h"
+#include "tests/unit/trial_check.h"
 
 #define GRID                                                                                       \
     "program grid(x: buffer<u32>, s: out buffer<u32>[len(x)], y: out buffer<u32>[len(x)]) "        \
@@ -148,7 +149,7 @@ static void random_programs_conform(void **state) {
         conform_trial trial;
         vyre_outputs expected;
         conform_comparison comparison;
-        expect_ok(conform_generate(seed, &trial));
+        expect_ok(trial_generate(seed, &trial));
         fake_device_know(trial.program);
         expect_ok(conform_expect(&both, &trial, trial.program, &expected));
         expect_ok(conform_compare(&both, &trial, trial.program, &expected, &comparison));

@@ -7,6 +7,7 @@
 #include "tests/gpu/loops.h"
 #include "tests/ptx/launch.h"
 #include "tests/unit/settings.h"
+#include "tests/unit/trial_check.h"
 
 static const fake_cuda *fake;
 
@@ -22,7 +23,7 @@ static void random_programs(void **state) {
         conform_trial trial;
         vyre_outputs expected;
         conform_comparison comparison;
-        expect_ok(conform_generate(seed, &trial));
+        expect_ok(trial_generate(seed, &trial));
         expect_ok(conform_expect(&both, &trial, trial.program, &expected));
         expect_ok(conform_compare(&both, &trial, trial.program, &expected, &comparison));
         if (comparison.verdict != CONFORM_VERDICT_SAME) {

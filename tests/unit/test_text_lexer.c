@@ -242,7 +242,6 @@ static void the_editor_knows_every_word(void **state) {
         char wanted[64];
         snprintf(wanted, sizeof wanted, " %s ", word->text);
         bool free = word->class_of == VYRE_WORD_OPERATOR ||
-                    (word->class_of == VYRE_WORD_CONTEXT && word->code >= VYRE_WORD_COMPONENT_X) ||
                     vyre_word_find((vyre_str){word->text, strlen(word->text)}) != i;
         if (!free && !strstr(text, wanted)) {
             fail_msg("editors/vim/syntax/vyre.vim does not know `%s`", word->text);

@@ -142,6 +142,74 @@ static void an_argument_of_the_name_does_not_hide_a_call(void **state) {
               "    y[gid] = sign(sign[gid]);\n"
               "}\n",
               LIST(BYTES(x)), LIST(BYTES(y)));
+    const float longer[2] = {7, 8};
+    check_run("program p(length: buffer<f32>, y: out buffer<f32>[2]) over length {\n"
+              "    let mix = length(vec2<f32>(3, 0)) + 1;\n"
+              "    y[gid] = mix(mix, mix + 4, 0.75) + f32(gid);\n"
+              "}\n",
+              LIST(BYTES(x)), LIST(BYTES(longer)));
+    const float made[2] = {-6, 8};
+    check_run("struct mix { a: f32, b: f32 }\n"
+              "program p(x: buffer<f32>, y: out buffer<f32>[2]) over x {\n"
+              "    let both = mix(x[gid], 2);\n"
+              "    y[gid] = both.a * both.b;\n"
+              "}\n",
+              LIST(BYTES(x)), LIST(BYTES(made)));
+}
+
+/* Functions of vectors give what they give of each component, scalars going with all of them. */
+static void vectors_go_component_by_component(void **state) {
+    (void)state;
+    static const char *const expressions[] = {
+        "clamp(a, -1, 2)",
+        "clamp(a, a - 1, a * 2)",
+        "clamp(0.5, a, 2)",
+        "mix(a, 4, 0.25)",
+        "mix(1, a, a)",
+        "step(0.5, a)",
+        "step(a, 0.5)",
+        "smoothstep(-1, 3, a)",
+        "smoothstep(a, a + 1, 1)",
+        "saturate(a)",
+        "rsqrt(a)",
+        "fract(a)",
+        "mod(a, 0.75)",
+        "mod(1, a)",
+        "sign(a)",
+        "fmod(a, 0.75)",
+        "exp(a)",
+        "log10(a)",
+        "pow(2, a)",
+        "hypot(a, 3)",
+        "select(isnan(a), 1.0f, 0.0f)",
+        "select(isinf(a), a, 0.0f)",
+        "select(isfinite(a), 1.0f, a)",
+    };
+    static const char scalars[] = "fn f(a: f32) -> f32 { return %s; }\n"
+                                  "program p(x: buffer<f32>, y: out buffer<f32>[24]) over 8 {\n"
+                                  "    for i in 0..3 { y[gid * 3 + i] = f(x[(gid + i) %% 8]); }\n"
+                                  "}\n";
+    static const char vectors[] =
+        "fn f(a: vec3<f32>) -> vec3<f32> { return %s; }\n"
+        "program p(x: buffer<f32>, y: out buffer<f32>[24]) over 8 {\n"
+        "    let v = f(vec3(x[gid], x[(gid + 1) %% 8], x[(gid + 2) %% 8]));\n"
+        "    y[gid * 3] = v.x; y[gid * 3 + 1] = v.y; y[gid * 3 + 2] = v.z;\n"
+        "}\n";
+    for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {
+        char text[600];
+        float expected[24];
+        snprintf(text, sizeof text, scalars, expressions[i]);
+        check_output(text, LIST(BYTES(numbers)), expected, sizeof expected);
+        snprintf(text, sizeof text, vectors, expressions[i]);
+        check_run(text, LIST(BYTES(numbers)), LIST(BYTES(expected)));
+    }
+    const int32_t x[4] = {-9, 4, 9, -2}, y[4] = {-3, 4, 1, -1};
+    check_run("program p(x: buffer<i32>, y: out buffer<i32>[4]) over 1 {\n"
+              "    let v = clamp(vec2(x[0], x[1]), -3, vec2<i32>(5, 6));\n"
+              "    let w = sign(vec2(x[2], x[3]));\n"
+              "    y[0] = v.x; y[1] = v.y; y[2] = w.x; y[3] = w.y;\n"
+              "}\n",
+              LIST(BYTES(x)), LIST(BYTES(y)));
 }
 
 int main(void) {
@@ -155,6 +223,7 @@ int main(void) {
         cmocka_unit_test(sign_gives_zeros_and_nan_back),
         cmocka_unit_test(declared_names_hide_them),
         cmocka_unit_test(an_argument_of_the_name_does_not_hide_a_call),
+        cmocka_unit_test(vectors_go_component_by_component),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,17 +16,20 @@ syntax keyword vyreBarrier barrier grid_barrier
 syntax keyword vyreBoolean true false
 syntax keyword vyreType bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
 syntax keyword vyreConversion bitcast
+syntax match   vyreItem "\<struct\>\ze\s\+\h\w*\s*{" nextgroup=vyreItemName skipwhite
+syntax match   vyreType "\<\%(vec2\|vec3\|vec4\)\>\ze\s*[<(]"
 
 " Words that mean something only in their place.
 syntax match vyreClause "\<\%(deterministic\|workgroup\|subgroup\)\>\ze\s*\%(over\>\|{\|\h\|\d\|(\)"
 syntax match vyreClause "\<step\>\ze\s\+[^=;,)\]]"
 syntax match vyreClause "\<require\>\ze\s\+[^=.,;)]"
+syntax match vyreClause "\%(^\|[;{}]\)\s*\zs\<swap\>\ze\s*("
 syntax match vyreClause "\%(\]\s\+\)\@<=max\>"
 syntax match vyreAccess "\%(:\s*\)\@<=\%(inout\|out\)\>"
 syntax match vyreAccess "\<buffer\>\ze\s*<"
 syntax match vyreConversion "\<bits\>\ze\s*<"
 syntax match vyreOrdering "\%(,\s*\)\@<=\%(relaxed\|acquire\|release\|acq_rel\|seq_cst\|workgroup\|device\)\>\ze\s*[,)]"
-syntax match vyreComponent "\%(\<\%(gid\|lid\|wid\|num_workgroups\)\.\)\@<=[xyz]\>"
+syntax match vyreComponent "\%([0-9A-Za-z_)\]]\.\)\@<=\%([xyzw]\{1,4}\|[rgba]\{1,4}\)\>"
 
 syntax keyword vyreSurroundings gid lid wid num_workgroups in_domain lane subgroup_id
 syntax keyword vyreOperation len min max abs mul_high add_sat sub_sat
@@ -50,6 +53,7 @@ syntax keyword vyreOperation subgroup_exclusive_add subgroup_exclusive_mul subgr
 syntax keyword vyreOperation subgroup_exclusive_max subgroup_exclusive_and subgroup_exclusive_or
 syntax keyword vyreOperation subgroup_exclusive_xor
 syntax match   vyreOperation "\<ceil_div\>\ze\s*("
+syntax match   vyreOperation "\<\%(dot\|cross\|length\|normalize\|clamp\|mix\|any\|all\)\>\ze\s*("
 
 " Numbers, with the suffix that gives their type.
 syntax match vyreNumber "\<\d[0-9_]*\%([iu]\%(8\|16\|32\|64\)\?\)\?\>"

@@ -49,6 +49,9 @@ static view view_of(const machine *m, const fiber *f, uint32_t resource) {
     if (row->kind <= VYRE_RESOURCE_SCRATCH) {
         return (view){m->arrays[resource].data, m->arrays[resource].length, 0, 1};
     }
+    if (row->kind == VYRE_RESOURCE_CONSTANT) { /* nothing writes it */
+        return (view){(uint8_t *)(uintptr_t)vyre_constant_data(m->ir, row), row->length, 0, 1};
+    }
     uint64_t offset = m->layout.offsets[resource - m->phase->first_resource];
     return row->kind == VYRE_RESOURCE_SHARED
                ? (view){f->shared + offset, row->length, 0, 1}

@@ -228,8 +228,8 @@ static void visit_arithmetic(estimate *s, const goal *g, uint32_t inst, cost *su
 /* Cycles until an element is there, by the cache that the array may fit into. */
 static double memory_latency(const estimate *s, const vyre_resource *resource) {
     uint64_t length = resource->kind > VYRE_RESOURCE_SCRATCH ? resource->length : UINT32_MAX;
-    if (resource->size != VYRE_NONE && s->ir->sizes[resource->size].op == VYRE_SIZE_CONST &&
-        !s->ir->sizes[resource->size].b) {
+    if (resource->kind <= VYRE_RESOURCE_SCRATCH && resource->size != VYRE_NONE &&
+        s->ir->sizes[resource->size].op == VYRE_SIZE_CONST && !s->ir->sizes[resource->size].b) {
         length = s->ir->sizes[resource->size].a;
     }
     uint64_t bytes = length * vyre_type_bytes(vyre_resource_type(resource));

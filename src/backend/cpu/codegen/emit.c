@@ -9,6 +9,7 @@
 #include "ir/cases.h"
 #include "ir/lookup.h"
 #include "pass/pass.h"
+#include "pass/shared.h"
 
 enum {
     BLOCK = 2048,          /* the most invocations of a block, where there are no workgroups */
@@ -128,7 +129,8 @@ static void lay_out(emit *e) {
 
 /* What a program says of an array's length as a number has been held against it. */
 static bool has_known_length(const vyre_ir *ir, const vyre_resource *row) {
-    return row->size != VYRE_NONE && ir->sizes[row->size].op == VYRE_SIZE_CONST;
+    return row->kind <= VYRE_RESOURCE_SCRATCH && row->size != VYRE_NONE &&
+           ir->sizes[row->size].op == VYRE_SIZE_CONST;
 }
 
 static uint64_t known_length(const vyre_ir *ir, const vyre_resource *row) {
@@ -149,6 +151,9 @@ static void find_array(emit *e, uint32_t resource, uint32_t arrays, uint32_t len
     e->lengths[resource] = is_far && !has_known_length(e->ir, row)
                                ? emit_table_entry(e, "i64", lengths, 8ull * resource)
                                : cpu_write_const(&e->w, VYRE_TYPE_U64, 1, known_length(e->ir, row));
+    if (row->kind == VYRE_RESOURCE_CONSTANT) {
+        e->arrays[resource] = emit_put(e, "getelementptr i8, ptr @constant_%u, i64 0", resource);
+    }
     if (row->kind == VYRE_RESOURCE_PRIVATE && e->uses_stack) {
         unsigned long long bytes = private_bytes(e, resource);
         e->arrays[resource] = emit_new(e);
@@ -556,6 +561,9 @@ static bool emit_in_time(emit *e, uint32_t index, const cpu_target *target, vyre
 static vyre_status emit_program(const vyre_program *program, const cpu_target *target,
                                 vyre_strbuf *out_ir, cpu_phase_info *out_infos) {
     const vyre_ir *ir = vyre_program_ir(program);
+    if (vyre_shared_is_sized(ir)) {
+        return vyre_shared_refuse(program);
+    }
     emit e = {.ir = ir, .w = {.next = 1}, .touched = VYRE_NONE};
     e.w.has_half = target->has_half;
     e.w.has_long = target->has_long;
@@ -563,7 +571,9 @@ static vyre_status emit_program(const vyre_program *program, const cpu_target *t
     e.lengths = vyre_alloc_zeroed(ir->resource_count, sizeof *e.lengths);
     e.array_offsets = vyre_alloc_zeroed(ir->resource_count, sizeof *e.array_offsets);
     bool made = e.arrays && e.lengths && e.array_offsets;
-    vyre_strbuf_puts(out_ir, "@zeros = internal constant [512 x i8] zeroinitializer, align 64\n\n");
+    vyre_strbuf_puts(out_ir, "@zeros = internal constant [512 x i8] zeroinitializer, align 64\n");
+    emit_constants(out_ir, ir);
+    vyre_strbuf_puts(out_ir, "\n");
     for (uint32_t i = 0; i < ir->phase_count && made; i++) {
         made = emit_in_time(&e, i, target, out_ir, &out_infos[i]);
     }
@@ -636,7 +646,7 @@ static bool has_plain(const cpu_phase_info *infos, uint32_t count) {
 static vyre_status emit_rolled(const vyre_program *program, const cpu_target *target,
                                vyre_strbuf *out_ir, cpu_phase_info *out_infos) {
     vyre_program *rolled;
-    VYRE_TRY(vyre_lower_program_rolled(program, &rolled));
+    VYRE_TRY(vyre_lower_program_rolled(program, !target->any_domain, &rolled));
     vyre_strbuf_cut(out_ir, 0);
     vyre_status status = cpu_emit(rolled, target, out_ir, out_infos);
     vyre_program_release(rolled);
@@ -646,7 +656,7 @@ static vyre_status emit_rolled(const vyre_program *program, const cpu_target *ta
 vyre_status cpu_lower_and_emit(const vyre_program *program, const cpu_target *target,
                                vyre_strbuf *out_ir, cpu_phase_info *out_infos) {
     vyre_program *lowered;
-    VYRE_TRY(vyre_lower_program(program, &lowered));
+    VYRE_TRY(vyre_lower_program(program, !target->any_domain, &lowered));
     vyre_status status = cpu_emit(lowered, target, out_ir, out_infos);
     bool is_too_large = status ? vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED
                                : has_plain(out_infos, vyre_program_ir(lowered)->phase_count);

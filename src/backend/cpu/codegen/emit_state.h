@@ -201,6 +201,8 @@ void emit_group_code(emit *e, vyre_block code);
 /* Lanes leave all blocks of the region, and group blocks around it, one by one. */
 void emit_leave_groups(emit *e, const vyre_inst *i);
 void emit_memory(emit *e, uint32_t inst);
+/* Global constants, which the code names by the number of their resource. */
+void emit_constants(vyre_strbuf *out, const vyre_ir *ir);
 void emit_atomic(emit *e, uint32_t inst);
 uint32_t emit_atomic_at(emit *e, const vyre_inst *i, vyre_type type, uint32_t pointer,
                         uint32_t value, uint32_t other);

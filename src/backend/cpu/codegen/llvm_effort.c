@@ -120,9 +120,10 @@ static void add_line(kernel_size *kernel, module_size *size, const char *line, s
 static module_size measure(const char *line) {
     module_size size = {0};
     kernel_size kernel = {0};
-    for (const char *next; *line; line = next) {
-        const char *end = strchr(line, '\n');
-        next = end ? end + 1 : line + strlen(line);
+    const char *end = line + strlen(line);
+    for (const char *next; line < end; line = next) {
+        const char *last = memchr(line, '\n', (size_t)(end - line));
+        next = last ? last + 1 : end;
         size_t bytes = (size_t)(next - line);
         if (starts_with(line, "define ")) {
             start_function(&kernel, line, bytes);

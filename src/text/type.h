@@ -1,0 +1,99 @@
+/* Types of the language: a scalar of the IR, a vector of scalars, or a struct of a text.
+ *
+ * A type is a number, small enough for a node. Scalars have those of vyre_type; vectors follow,
+ * then structs, which a table describes. A value of such a type is a list of scalars, its leaves,
+ * in the order in which they are declared. */
+#ifndef VYRE_TEXT_TYPE_H
+#define VYRE_TEXT_TYPE_H
+
+#include <vyre/program.h>
+
+#include "text/names.h"
+
+typedef uint32_t vyre_value_type;
+
+enum {
+    VYRE_VECTOR_STEP = 16,  /* between vectors of the same scalar */
+    VYRE_FIRST_STRUCT = 64, /* and all behind it */
+    VYRE_LAST_STRUCT = UINT16_MAX
+};
+
+static inline bool vyre_type_is_scalar(vyre_value_type type) {
+    return type < VYRE_VECTOR_STEP;
+}
+static inline bool vyre_type_is_vector(vyre_value_type type) {
+    return type >= VYRE_VECTOR_STEP && type < VYRE_FIRST_STRUCT;
+}
+static inline bool vyre_type_is_struct(vyre_value_type type) {
+    return type >= VYRE_FIRST_STRUCT;
+}
+
+/* A vector of 2 to 4 scalars; 1 gives the scalar itself. */
+static inline vyre_value_type vyre_vector_of(vyre_type scalar, uint32_t count) {
+    return (count - 1) * VYRE_VECTOR_STEP + scalar;
+}
+/* The scalar of a vector or scalar, void of a struct. */
+static inline vyre_type vyre_scalar_of(vyre_value_type type) {
+    return vyre_type_is_struct(type) ? VYRE_TYPE_VOID : (vyre_type)(type % VYRE_VECTOR_STEP);
+}
+/* How many scalars a vector or scalar has. */
+static inline uint32_t vyre_vector_count(vyre_value_type type) {
+    return type / VYRE_VECTOR_STEP + 1;
+}
+
+typedef struct vyre_field {
+    vyre_str name;
+    uint16_t type;
+    uint32_t first; /* of its leaves, among those of the struct */
+} vyre_field;
+
+typedef enum vyre_struct_state {
+    VYRE_STRUCT_NEW,    /* declared somewhere in the text */
+    VYRE_STRUCT_ACTIVE, /* its fields are being read */
+    VYRE_STRUCT_DONE
+} vyre_struct_state;
+
+typedef struct vyre_struct {
+    vyre_str name;
+    uint32_t item; /* of its text */
+    uint8_t state; /* vyre_struct_state */
+    uint32_t fields, field_count;
+    uint32_t leaves, leaf_count; /* in leaf_types; none after a mistake */
+} vyre_struct;
+
+/* The structs of all texts of a parse. */
+typedef struct vyre_types {
+    VYRE_VEC(vyre_struct) structs;
+    VYRE_VEC(vyre_field) fields;
+    VYRE_VEC(uint8_t) leaf_types; /* vyre_type */
+} vyre_types;
+
+void vyre_types_free(vyre_types *types);
+
+static inline const vyre_struct *vyre_struct_of(const vyre_types *types, vyre_value_type type) {
+    return &types->structs.items[type - VYRE_FIRST_STRUCT];
+}
+
+/* How many leaves a type has, and the type of one. */
+uint32_t vyre_type_width(const vyre_types *types, vyre_value_type type);
+vyre_type vyre_leaf_type(const vyre_types *types, vyre_value_type type, uint32_t leaf);
+
+/* The field of that name, NULL if there is none. */
+const vyre_field *vyre_struct_field(const vyre_types *types, vyre_value_type type, vyre_str name);
+
+/* How a type is written. A scalar's name needs no room. */
+typedef struct vyre_type_text {
+    char text[VYRE_LIMIT_NAME_BYTES + 1];
+} vyre_type_text;
+const char *vyre_value_type_name(const vyre_types *types, vyre_value_type type,
+                                 vyre_type_text *room);
+
+/* Adds what follows a variable's name to name one of its leaves: ".position.x". */
+void vyre_leaf_path(const vyre_types *types, vyre_value_type type, uint32_t leaf, char *out,
+                    size_t size);
+
+/* Reads a swizzle, such as "xyz" or "rg", of a vector with that many components. Gives how many it
+ * names, 0 if it is none. */
+uint32_t vyre_swizzle_read(vyre_str text, uint32_t components, uint32_t out_indices[4]);
+
+#endif
