@@ -148,7 +148,8 @@ static void add_small_functions(vyre_page *page) {
     vyre_page_heading(page, "Functions of several operations");
     vyre_page_paragraph(page, "Each is short for the operations that its meaning shows. A declared "
                               "function of the same name hides it, and so it does `exp10`, `log10` "
-                              "and `fmod`.");
+                              "and `fmod`. Of vectors, each gives a vector, component by "
+                              "component.");
     vyre_page_table(page, &table);
 }
 

@@ -107,26 +107,38 @@ static vyre_operand build(const small *s, vyre_small_function function) {
     return lower_poison();
 }
 
+/* How to make it an operand of another scalar type: "convert it first, as in vec2<f32>(x)". */
+static const char *conversion(const vyre_lower *lower, vyre_value_type type, vyre_type scalar,
+                              char fix[64]) {
+    vyre_type_text room;
+    vyre_value_type wanted = vyre_vector_of(scalar, vyre_vector_count(type));
+    snprintf(fix, 64, "convert it first, as in %s(x)", lower_type_name(lower, wanted, &room));
+    return fix;
+}
+
 /* Whether the operands are of one type that the function takes, or vectors of it. */
 static bool check_types(vyre_lower *lower, vyre_spot spot, const vyre_small_info *info,
                         const vyre_operand *operands) {
+    char fix[64];
     vyre_type_text rooms[2];
     vyre_type first = vyre_scalar_of(operands[0].type);
-    const char *name = lower_type_name(lower, operands[0].type, &rooms[0]);
-    if (!(vyre_type_class_of(first) & info->classes)) {
-        bool is_number = info->classes == VYRE_CLASS_NUMBER;
-        lower_report(lower, spot, 301, "convert it first, as in f32(x)",
-                     "operand 1 of `%s` is %s, expected %s", info->name, name,
-                     is_number ? "an integer or a float" : "a float");
-        return false;
-    }
-    for (uint32_t i = 1; i < info->operands; i++) {
-        if (vyre_scalar_of(operands[i].type) != first) {
-            char fix[64];
-            snprintf(fix, sizeof fix, "convert one of them, as in %s(x)", vyre_type_name(first));
-            lower_report(lower, spot, 302, fix,
+    for (uint32_t i = 0; i < info->operands; i++) {
+        vyre_value_type type = operands[i].type;
+        const char *name = lower_type_name(lower, type, &rooms[0]);
+        if (vyre_type_is_struct(type)) {
+            return true; /* lower_each says it */
+        }
+        if (!(vyre_type_class_of(first) & info->classes)) {
+            bool is_number = info->classes == VYRE_CLASS_NUMBER;
+            lower_report(lower, spot, 301, conversion(lower, type, VYRE_TYPE_F32, fix),
+                         "operand 1 of `%s` is %s, expected %s", info->name, name,
+                         is_number ? "an integer or a float" : "a float");
+            return false;
+        }
+        if (vyre_scalar_of(type) != first) {
+            lower_report(lower, spot, 302, conversion(lower, type, first, fix),
                          "operand %u of `%s` is %s, expected %s as operand 1", i + 1, info->name,
-                         lower_type_name(lower, operands[i].type, &rooms[1]), name);
+                         name, lower_type_name(lower, operands[0].type, &rooms[1]));
             return false;
         }
     }
