@@ -185,8 +185,8 @@ const char *lower_kind_of(const vyre_lower *lower, uint32_t symbol) {
 }
 
 static bool is_function_word(uint32_t word) {
-    return (word >= VYRE_WORD_VEC2 && word <= VYRE_WORD_ALL) || word == VYRE_WORD_SUM_ADD ||
-           word == VYRE_WORD_SUM_CLEAR;
+    return (word >= VYRE_WORD_VEC2 && word <= VYRE_WORD_ALL) ||
+           lower_is_sum_word((vyre_context_word)word);
 }
 
 vyre_context_word lower_function_word(const vyre_unit *unit, uint32_t symbol) {

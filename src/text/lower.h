@@ -525,8 +525,7 @@ vyre_operand lower_look_through(vyre_lower *lower, vyre_node call);
  * gives another number. */
 void lower_several(vyre_lower *lower, uint32_t number, uint32_t count);
 
-/* An array that a name stands for, NULL if none; reports. Sums are no array of numbers. */
-const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol);
+/* An array that a name stands for, NULL if none; reports. lower_array refuses sums. */
 const vyre_name_binding *lower_array_or_sums(vyre_lower *lower, vyre_node node, uint32_t symbol);
 
 /* Zeros an array. */
@@ -621,6 +620,10 @@ void lower_forget_read(vyre_lower *lower, uint32_t node);
 void lower_adopt_either(vyre_lower *lower, const uint32_t nodes[2], vyre_operand *left,
                         vyre_operand *right);
 
+/* And for several, of which those of the bits in `same` have one type. */
+void lower_adopt_same(vyre_lower *lower, const uint32_t *nodes, vyre_operand *operands,
+                      uint32_t count, uint32_t same);
+
 /* lower_range.c */
 
 /* First, end and step of a `for`, whose nodes are given; VYRE_NONE for a mistake. True for a range
@@ -699,15 +702,18 @@ uint32_t lower_sum_digits(vyre_lower *lower, vyre_type type, uint32_t size);
 /* How many sums there are, as a value. */
 uint32_t lower_sum_length(vyre_lower *lower, const vyre_name_binding *sums);
 
-/* sum_add(s[k], x); and sum_clear(s[k]); */
+/* sum_add(s[k], x); and sum_clear(s[k]); where a value is needed there is a report. */
 void lower_sum_call(vyre_lower *lower, vyre_node call, vyre_context_word word);
+vyre_operand lower_sum_in_value(vyre_lower *lower, vyre_node call, vyre_context_word word);
+static inline bool lower_is_sum_word(vyre_context_word word) {
+    return word == VYRE_WORD_SUM_ADD || word == VYRE_WORD_SUM_CLEAR;
+}
 
 /* Whether a CONVERT reads a sum, which f32(s[k]) does, and what it gives. */
 bool lower_is_sum(const vyre_lower *lower, vyre_node convert);
 vyre_operand lower_sum_value(vyre_lower *lower, vyre_node convert);
 
-/* Reports sums where an array of numbers is needed. */
-void lower_refuse_sums(vyre_lower *lower, const vyre_name_binding *sums, vyre_spot spot);
+const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol);
 
 /* In front of a phase whose statements follow: makes room in the sums that it adds to. */
 void lower_make_room(vyre_lower *lower);

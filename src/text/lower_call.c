@@ -177,23 +177,6 @@ static vyre_operand select_composite(vyre_lower *lower, const value_call *call,
     return result;
 }
 
-/* Lets operands that are plain numbers of a `let` take the type of the others. */
-static void adopt_operands(vyre_lower *lower, const value_call *call, vyre_operand *operands) {
-    vyre_rule rule = (vyre_rule)vyre_op_info_of(call->word->code)->rule;
-    for (uint32_t i = 0; i < call->count; i++) {
-        uint32_t nodes[2] = {argument(lower, call->node, i)};
-        if (role_of(rule, i) == ROLE_U32) {
-            lower_adopt(lower, nodes[0], &operands[i], VYRE_TYPE_U32);
-        }
-        for (uint32_t k = 0; k < i && role_of(rule, i) == ROLE_SAME; k++) {
-            nodes[1] = argument(lower, call->node, k);
-            if (role_of(rule, k) == ROLE_SAME) {
-                lower_adopt_either(lower, nodes, &operands[i], &operands[k]);
-            }
-        }
-    }
-}
-
 static vyre_operand lower_values(vyre_lower *lower, vyre_node node, const vyre_word *word,
                                  vyre_value_type expected) {
     vyre_op op = (vyre_op)word->code;
@@ -208,6 +191,7 @@ static vyre_operand lower_values(vyre_lower *lower, vyre_node node, const vyre_w
     }
     vyre_operand operands[3];
     vyre_type same = VYRE_TYPE_VOID;
+    uint32_t nodes[3], shared = 0; /* bits of those that have one type */
     bool valid = true, composite = false;
     for (uint32_t i = 0; i < call.count; i++) {
         enum role role = role_of(rule, i);
@@ -215,7 +199,12 @@ static vyre_operand lower_values(vyre_lower *lower, vyre_node node, const vyre_w
                          : role == ROLE_BOOL ? VYRE_TYPE_BOOL
                          : same              ? same
                                              : plain_type(rule, call.expected);
-        operands[i] = lower_expression(lower, argument(lower, node, i), hint);
+        nodes[i] = argument(lower, node, i);
+        operands[i] = lower_expression(lower, nodes[i], hint);
+        shared |= role == ROLE_SAME ? 1u << i : 0;
+        if (role == ROLE_U32) {
+            lower_adopt(lower, nodes[i], &operands[i], VYRE_TYPE_U32);
+        }
         valid &= operands[i].kind != VYRE_OPERAND_POISON;
         composite |= operands[i].kind == VYRE_OPERAND_COMPOSITE;
         if (operands[i].kind >= VYRE_OPERAND_VALUE && role == ROLE_SAME) {
@@ -226,7 +215,7 @@ static vyre_operand lower_values(vyre_lower *lower, vyre_node node, const vyre_w
     if (!valid) {
         return lower_poison();
     }
-    adopt_operands(lower, &call, operands);
+    lower_adopt_same(lower, nodes, operands, call.count, shared);
     if (!composite) {
         return apply_scalars(lower, &call, operands, spot);
     }
@@ -267,16 +256,6 @@ static void lower_group(vyre_lower *lower, vyre_node call) {
 }
 
 /* Operations on arrays */
-
-const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol) {
-    const vyre_name_binding *array = lower_array_or_sums(lower, node, symbol);
-    if (array && array->sum) {
-        vyre_spot spot = vyre_node_spot(&node);
-        lower_refuse_sums(lower, array, spot);
-        return NULL;
-    }
-    return array;
-}
 
 const vyre_name_binding *lower_array_or_sums(vyre_lower *lower, vyre_node node, uint32_t symbol) {
     vyre_name_binding *binding = vyre_names_find(&lower->unit->names, symbol);
@@ -516,9 +495,8 @@ static vyre_operand lower_of_element(vyre_lower *lower, vyre_node call, const vy
         uint32_t node = argument(lower, call, 1 + i);
         vyre_operand operand = lower_expression(lower, node, type);
         lower_adopt(lower, node, &operand, type);
-        bool settled = lower_settle(lower, &operand, type, lower_spot(lower, node));
-        operands[i] = settled ? (uint32_t)operand.value : VYRE_NONE;
-        valid &= settled;
+        valid &= lower_settle(lower, &operand, type, lower_spot(lower, node));
+        operands[i] = (uint32_t)operand.value;
     }
     vyre_ordering ordering = VYRE_ORDERING_RELAXED;
     vyre_scope scope = VYRE_SCOPE_DEVICE;
@@ -638,10 +616,8 @@ vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_value_type expe
     vyre_context_word made;
     vyre_value_type type;
     if (is_made_here(lower, node, &made, &type)) {
-        if (made == VYRE_WORD_SUM_ADD || made == VYRE_WORD_SUM_CLEAR) {
-            lower_report(lower, vyre_node_spot(&node), 309, "write it as a statement of its own",
-                         "`%s` gives no value", vyre_word_of(made)->text);
-            return lower_poison();
+        if (lower_is_sum_word(made)) {
+            return lower_sum_in_value(lower, node, made);
         }
         return made ? lower_vector_call(lower, node, made, expected)
                     : lower_construct_struct(lower, node, type);
@@ -789,7 +765,7 @@ void lower_call_statement(vyre_lower *lower, uint32_t number) {
     vyre_value_type type;
     if (is_made_here(lower, node, &made, &type)) {
         vyre_name_text name;
-        if (made == VYRE_WORD_SUM_ADD || made == VYRE_WORD_SUM_CLEAR) {
+        if (lower_is_sum_word(made)) {
             lower_sum_call(lower, node, made);
             return;
         }

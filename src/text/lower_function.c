@@ -134,8 +134,7 @@ bool lower_call_is_pure(const vyre_unit *unit, uint32_t symbol, uint32_t depth) 
     uint32_t item = unit->names.symbols.items[symbol].item;
     if (item == VYRE_NONE) {
         vyre_context_word word = lower_function_word(unit, symbol);
-        return word != VYRE_WORD_NO_CONTEXT && word != VYRE_WORD_SUM_ADD &&
-               word != VYRE_WORD_SUM_CLEAR;
+        return word != VYRE_WORD_NO_CONTEXT && !lower_is_sum_word(word);
     }
     const vyre_item *row = &unit->items.items[item];
     return row->kind == VYRE_ITEM_STRUCT ||

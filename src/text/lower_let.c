@@ -58,6 +58,18 @@ void lower_adopt_either(vyre_lower *lower, const uint32_t nodes[2], vyre_operand
     }
 }
 
+void lower_adopt_same(vyre_lower *lower, const uint32_t *nodes, vyre_operand *operands,
+                      uint32_t count, uint32_t same) {
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < i && same >> i & 1; k++) {
+            if (same >> k & 1 && nodes[i] != VYRE_NONE && nodes[k] != VYRE_NONE) {
+                lower_adopt_either(lower, (const uint32_t[2]){nodes[i], nodes[k]}, &operands[i],
+                                   &operands[k]);
+            }
+        }
+    }
+}
+
 void lower_forget_read(vyre_lower *lower, uint32_t node) {
     vyre_name_binding *binding = plain_of(lower, node);
     if (binding && binding->reads == 1) {

@@ -30,6 +30,11 @@ static void read_operands(vyre_lower *lower, range *r) {
             type = (vyre_type)r->operands[i].type;
         }
     }
+    lower_adopt_same(lower, r->nodes, r->operands, 3, 7);
+    for (uint32_t i = 3; i > 0; i--) {
+        type = r->operands[i - 1].kind == VYRE_OPERAND_VALUE ? (vyre_type)r->operands[i - 1].type
+                                                             : type;
+    }
     r->type = type ? type : VYRE_TYPE_U32;
 }
 
@@ -134,28 +139,9 @@ static void settle(vyre_lower *lower, range *r, uint32_t values[3]) {
     }
 }
 
-/* Lets parts that are plain numbers of a `let` take the type of the others. */
-static void adopt_operands(vyre_lower *lower, range *r) {
-    for (uint32_t i = 0; i < 3; i++) {
-        for (uint32_t k = 0; k < i; k++) {
-            if (r->nodes[i] != VYRE_NONE && r->operands[i].kind == VYRE_OPERAND_VALUE &&
-                r->operands[k].kind == VYRE_OPERAND_VALUE) {
-                lower_adopt_either(lower, (const uint32_t[2]){r->nodes[i], r->nodes[k]},
-                                   &r->operands[i], &r->operands[k]);
-            }
-        }
-    }
-    for (uint32_t i = 3; i > 0; i--) {
-        r->type = r->operands[i - 1].kind == VYRE_OPERAND_VALUE
-                      ? vyre_scalar_of(r->operands[i - 1].type)
-                      : r->type;
-    }
-}
-
 bool lower_range(vyre_lower *lower, const uint32_t nodes[3], uint32_t values[3]) {
     range r = {.nodes = nodes};
     read_operands(lower, &r);
-    adopt_operands(lower, &r);
     if (vyre_type_class_of(r.type) & VYRE_CLASS_INTEGER) {
         turn_step(lower, &r);
         check_range(lower, &r);

@@ -27,7 +27,7 @@ uint32_t lower_sum_length(vyre_lower *lower, const vyre_name_binding *sums) {
                          width, VYRE_NONE);
 }
 
-void lower_refuse_sums(vyre_lower *lower, const vyre_name_binding *sums, vyre_spot spot) {
+static void refuse_sums(vyre_lower *lower, const vyre_name_binding *sums, vyre_spot spot) {
     vyre_name_text text;
     char fix[128];
     snprintf(fix, sizeof fix,
@@ -36,6 +36,15 @@ void lower_refuse_sums(vyre_lower *lower, const vyre_name_binding *sums, vyre_sp
              vyre_type_name((vyre_type)sums->sum));
     lower_report(lower, spot, 402, fix, "`%s` holds sums, which are not numbers",
                  lower_name(lower, sums->symbol, &text));
+}
+
+const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol) {
+    const vyre_name_binding *array = lower_array_or_sums(lower, node, symbol);
+    if (array && array->sum) {
+        refuse_sums(lower, array, vyre_node_spot(&node));
+        return NULL;
+    }
+    return array;
 }
 
 /* Calls a function of sum.vyre, "add" being add_f32 or add_f64, with the array, the number of the
@@ -156,6 +165,12 @@ void lower_sum_call(vyre_lower *lower, vyre_node node, vyre_context_word word) {
     if (valid) {
         call(lower, name, is_add ? "add" : "clear", &sums, index, value, node);
     }
+}
+
+vyre_operand lower_sum_in_value(vyre_lower *lower, vyre_node node, vyre_context_word word) {
+    lower_report(lower, vyre_node_spot(&node), 309, "write it as a statement of its own",
+                 "`%s` gives no value", vyre_word_of(word)->text);
+    return lower_poison();
 }
 
 bool lower_is_sum(const vyre_lower *lower, vyre_node convert) {
