@@ -703,8 +703,8 @@ uint32_t lower_sum_digits(vyre_lower *lower, vyre_type type, uint32_t size);
 uint32_t lower_sum_length(vyre_lower *lower, const vyre_name_binding *sums);
 
 /* sum_add(s[k], x); and sum_clear(s[k]); where a value is needed there is a report. */
-void lower_sum_call(vyre_lower *lower, vyre_node call, vyre_context_word word);
-vyre_operand lower_sum_in_value(vyre_lower *lower, vyre_node call, vyre_context_word word);
+void lower_sum_call(vyre_lower *lower, vyre_node node, vyre_context_word word);
+vyre_operand lower_sum_in_value(vyre_lower *lower, vyre_node node, vyre_context_word word);
 static inline bool lower_is_sum_word(vyre_context_word word) {
     return word == VYRE_WORD_SUM_ADD || word == VYRE_WORD_SUM_CLEAR;
 }

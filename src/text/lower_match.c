@@ -146,33 +146,41 @@ static vyre_node case_of(const vyre_lower *lower, uint32_t list, uint32_t index)
     return lower_node(lower, vyre_parser_item(&lower->parser, list, index));
 }
 
-/* The conditions of all cases onto `values`, `else` being none of the others. */
+/* The conditions of all cases onto `values`, 0 for `else`; false after a report. */
 static bool push_conditions(vyre_lower *lower, vyre_node node) {
     vyre_type type = VYRE_TYPE_VOID;
     uint32_t value = lower_matched(lower, node.a, &type);
-    uint32_t count = vyre_parser_count(&lower->parser, node.b), any = VYRE_NONE;
+    uint32_t count = vyre_parser_count(&lower->parser, node.b);
     size_t cases = lower->cases.count;
     bool valid = true;
     for (uint32_t i = 0; i < count; i++) {
         vyre_node here = case_of(lower, node.b, i);
         bool is_else = here.a == VYRE_NONE;
-        lower_at(lower, vyre_node_spot(&here));
-        uint32_t condition = !is_else           ? lower_condition(lower, here.a, value, type, cases)
-                             : any == VYRE_NONE ? VYRE_NONE
-                                                : vyre_build_op(lower->builder, VYRE_OP_NOT, any,
-                                                                VYRE_NONE, VYRE_NONE);
         if (is_else && !i) {
             lower_report(lower, vyre_node_spot(&here), 505,
                          "write a case in front of it, or remove the `match`",
                          "`else` is the only case");
+            valid = false;
         }
-        any = any == VYRE_NONE || condition == VYRE_NONE
-                  ? condition
-                  : vyre_build_op(lower->builder, VYRE_OP_OR, any, condition, VYRE_NONE);
+        uint32_t condition = is_else ? 0 : lower_condition(lower, here.a, value, type, cases);
         valid &= condition != VYRE_NONE && lower_push(lower, condition);
     }
     lower->cases.count = cases;
     return valid;
+}
+
+/* Whether none of the cases that are still to come is meant, but `else`, the last one. */
+static uint32_t build_else_condition(vyre_lower *lower, size_t first, uint32_t count) {
+    vyre_builder *builder = lower->builder;
+    uint32_t any = VYRE_NONE;
+    for (uint32_t i = 0; i + 1 < count; i++) {
+        uint32_t condition = lower->values.items[first + i];
+        any = any == VYRE_NONE ? condition
+              : condition == VYRE_NONE
+                  ? any
+                  : vyre_build_op(builder, VYRE_OP_OR, any, condition, VYRE_NONE);
+    }
+    return vyre_build_op(builder, VYRE_OP_NOT, any, VYRE_NONE, VYRE_NONE);
 }
 
 /* Lowers one value and gives it to its branch; its type is that of all if they have none yet. */
@@ -188,7 +196,34 @@ static void give(vyre_lower *lower, uint32_t node, vyre_value_type *type) {
 }
 
 /* A case whose value is a plain number comes behind the others, whose type it takes: cases exclude
- * one another, so that their order does not show. The last of all needs no condition. */
+ * one another, so that their order does not show. The last of all needs no condition. Conditions
+ * stand in `values` from `base` on. */
+static void build_cases(vyre_lower *lower, uint32_t list, size_t base, vyre_value_type *type) {
+    uint32_t count = vyre_parser_count(&lower->parser, list), opened = 0;
+    for (uint32_t turn = 0; turn < 2; turn++) {
+        for (uint32_t i = 0; i < count; i++) {
+            vyre_node here = case_of(lower, list, i);
+            bool is_late = !*type && lower_is_constant(lower, here.b);
+            bool has_come = lower->values.items[base + i] == VYRE_NONE;
+            if (has_come || (!turn && is_late)) {
+                continue;
+            }
+            if (opened + 1 < count) {
+                lower_at(lower, vyre_node_spot(&here));
+                vyre_build_if(lower->builder, here.a == VYRE_NONE
+                                                  ? build_else_condition(lower, base, count)
+                                                  : lower->values.items[base + i]);
+            }
+            lower->values.items[base + i] = VYRE_NONE;
+            give(lower, here.b, type);
+            opened++;
+            if (opened < count) {
+                vyre_build_else(lower->builder);
+            }
+        }
+    }
+}
+
 vyre_operand lower_match_value(vyre_lower *lower, vyre_node node, vyre_value_type expected) {
     if (!lower->builder) {
         lower_report(lower, vyre_node_spot(&node), 307,
@@ -197,7 +232,7 @@ vyre_operand lower_match_value(vyre_lower *lower, vyre_node node, vyre_value_typ
         return lower_poison();
     }
     size_t base = lower->values.count;
-    uint32_t count = vyre_parser_count(&lower->parser, node.b), opened = 0;
+    uint32_t count = vyre_parser_count(&lower->parser, node.b);
     if (count > MOST_CASES + 1) {
         report_many(lower, vyre_node_spot(&node));
         return lower_poison();
@@ -206,28 +241,7 @@ vyre_operand lower_match_value(vyre_lower *lower, vyre_node node, vyre_value_typ
         lower->values.count = base;
         return lower_poison();
     }
-    for (uint32_t turn = 0; turn < 2; turn++) {
-        for (uint32_t i = 0; i < count; i++) {
-            vyre_node here = case_of(lower, node.b, i);
-            bool is_late = !expected && lower_is_constant(lower, here.b);
-            if (!turn && is_late) {
-                continue;
-            }
-            if (lower->values.items[base + i] == VYRE_NONE) {
-                continue; /* has come */
-            }
-            if (opened + 1 < count) {
-                lower_at(lower, vyre_node_spot(&here));
-                vyre_build_if(lower->builder, lower->values.items[base + i]);
-            }
-            lower->values.items[base + i] = VYRE_NONE;
-            give(lower, here.b, &expected);
-            opened++;
-            if (opened < count) {
-                vyre_build_else(lower->builder);
-            }
-        }
-    }
+    build_cases(lower, node.b, base, &expected);
     lower->values.count = base;
     uint32_t width = lower_width(lower, expected);
     if (!lower_push_none(lower, width)) {
