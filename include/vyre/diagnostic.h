@@ -40,6 +40,7 @@ typedef enum vyre_severity { VYRE_SEVERITY_ERROR, VYRE_SEVERITY_WARNING } vyre_s
     X(205, ERROR, "recursive function")                                                            \
     X(206, ERROR, "unknown operation")                                                             \
     X(207, ERROR, "assignment to something constant")                                              \
+    X(209, ERROR, "file or dialect cannot be used")                                                \
     X(301, ERROR, "operand has the wrong type")                                                    \
     X(302, ERROR, "operands have different types")                                                 \
     X(303, ERROR, "wrong number of operands")                                                      \

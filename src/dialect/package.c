@@ -146,7 +146,9 @@ static vyre_status append_element(reading *r, vyre_operation *operation, vyre_va
     }
     if (!r->text.size) {
         vyre_strbuf_add(&r->text, r->source->text, r->source->size);
-        vyre_strbuf_putc(&r->text, '\n');
+        vyre_strbuf_puts(&r->text, memchr(r->source->text, VYRE_FILE_MARK, r->source->size)
+                                       ? vyre_text_goes_on
+                                       : "\n");
     }
     vyre_strbuf name = {0};
     print_element_name(&name, r, operation, variant);

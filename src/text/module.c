@@ -88,8 +88,10 @@ static bool is_over(const vyre_lower *lower) {
 
 static bool is_wanted(const vyre_lower *lower, const vyre_item *item,
                       const vyre_parse_options *options) {
-    if (item->kind != VYRE_ITEM_PROGRAM ||
-        item->place.at < lower->unit->source.text + options->from) {
+    const vyre_source *source = &lower->unit->source;
+    uint32_t part = vyre_source_part_at(source, item->place.at);
+    if (item->kind != VYRE_ITEM_PROGRAM || (part && source->parts[part].file) ||
+        item->place.at < source->text + options->from) {
         return false;
     }
     if (!options->entry) {
@@ -287,6 +289,7 @@ vyre_status vyre_text_outline(const char *text, size_t size,
     if (vyre_source_check(&unit.source)) {
         vyre_names_init(&unit.names, text, text + size);
         vyre_parser_init(&lower.parser, &unit.source, &unit.names);
+        lower_read_uses(&lower);
         lower_find_items(&lower);
     }
     for (size_t i = 0; i < unit.items.count; i++) {

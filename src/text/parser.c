@@ -330,6 +330,9 @@ vyre_value_type parse_type(vyre_parser *parser) {
         return VYRE_TYPE_VOID;
     }
     vyre_value_type type = parser->names->symbols.items[token.symbol].type;
+    if (!type && parser->source->lacks_files && !vyre_foreign_type(parse_text(parser, token))) {
+        type = VYRE_FIRST_STRUCT;
+    }
     uint32_t components = parse_vector_count(parser, &token);
     if (components && (!type || parse_peek(parser).kind == VYRE_TOKEN_LESS)) {
         return parse_vector_type(parser, components);
