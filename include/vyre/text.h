@@ -59,8 +59,8 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_text_read_file(void *user, const char *p
                                                        vyre_text_sink *sink);
 
 /* Reads each file that a text uses, directly or through others, once. `name` is the path of the
- * text; NULL stands for one in the working directory. A file that is missing, a circle of files, and
- * more than VYRE_LIMIT_FILES of them are errors. The caller frees the result with
+ * text; NULL stands for one in the working directory. A file that is missing, a circle of files,
+ * and more than VYRE_LIMIT_FILES of them are errors. The caller frees the result with
  * vyre_string_free. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_text_join(const vyre_text_reader *reader, const char *name,
                                                   const char *text, size_t size,

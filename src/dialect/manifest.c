@@ -194,8 +194,8 @@ static vyre_status read_used(void *user, const char *path, vyre_text_sink *sink)
     const manifest_reader *r = user;
     const char *slash = strrchr(path, '/'), *own = strrchr(r->file->path, '/');
     size_t folder = own ? (size_t)(own - r->file->path) : 0;
-    bool is_beside = slash ? (size_t)(slash - path) == folder && !memcmp(path, r->file->path, folder)
-                           : !own;
+    bool is_beside =
+        slash ? (size_t)(slash - path) == folder && !memcmp(path, r->file->path, folder) : !own;
     const char *name = slash ? slash + 1 : path;
     if (!is_beside || *name == '.') {
         return vyre_status_make(VYRE_STATUS_MALFORMED, "use a file in the manifest's folder",

@@ -315,8 +315,7 @@ static OUT_OF_LINE void lex_rare_name(vyre_lexer *lexer, const char *at, vyre_to
 /* A file does not see the items of those that it does not use: there, their names are others. */
 static OUT_OF_LINE void hide_item(vyre_lexer *lexer, const char *at, vyre_token *token) {
     const vyre_symbol *symbol = &lexer->names->symbols.items[token->symbol];
-    const vyre_source_part *part =
-        &lexer->source->parts[vyre_source_part_at(lexer->source, at)];
+    const vyre_source_part *part = &lexer->source->parts[vyre_source_part_at(lexer->source, at)];
     if (symbol->item == VYRE_NONE || part->sees >> symbol->part & 1) {
         return;
     }

@@ -248,6 +248,9 @@ void lower_unknown(vyre_lower *lower, vyre_node node, uint32_t symbol, bool is_c
         vyre_near near;
         vyre_near_init(&near, text);
         find_near(lower, &near, is_call);
+        if (is_call) {
+            lower_near_used(lower, node.line, &near);
+        }
         vyre_near_print(&near, &fix, "did you mean ");
         vyre_strbuf_puts(&fix, near.count ? "?"
                                : is_call

@@ -28,6 +28,7 @@
 #include <vyre/builder.h>
 
 #include "base/arena.h"
+#include "base/near.h"
 #include "base/strbuf.h"
 #include "text/parser.h"
 #include "text/plain.h"
@@ -150,7 +151,7 @@ typedef struct vyre_unit {
     VYRE_VEC(vyre_source_part) parts; /* its files, the text itself first */
     vyre_uses uses;
     vyre_arena files; /* the names of parts */
-    bool broken; /* an operation's text has mistakes, which were reported */
+    bool broken;      /* an operation's text has mistakes, which were reported */
 } vyre_unit;
 
 /* Something that can be called: a function, or an operation of the library, whose text is a unit of
@@ -653,6 +654,8 @@ void lower_read_uses(vyre_lower *lower);
 void lower_check_uses(vyre_lower *lower);
 /* The file that declares a name, but is not visible from here; NULL if there is none. */
 const char *lower_hidden_in(const vyre_lower *lower, vyre_str name);
+/* Adds the names that a line may call operations by. */
+void lower_near_used(const vyre_lower *lower, uint32_t line, vyre_near *near);
 /* Whether a CALL of a name that nothing declares is that of an operation, whose id it gives; "" if
  * it could be several, as was reported. */
 bool lower_used_id(vyre_lower *lower, vyre_node call, vyre_name_text *out);

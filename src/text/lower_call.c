@@ -551,9 +551,9 @@ vyre_callee lower_callee(vyre_lower *lower, vyre_node node) {
             lower_report(lower, vyre_node_spot(&node), 206, "write (a + b - 1) / b",
                          "`ceil_div` can be used only in sizes");
         } else if (lower_used_id(lower, node, &id)) {
-            vyre_callee callee = *id.text ? lower_operation_by_id(lower, node, id.text,
-                                                                  VYRE_LIBRARY_FUNCTION)
-                                          : (vyre_callee){0};
+            vyre_callee callee =
+                *id.text ? lower_operation_by_id(lower, node, id.text, VYRE_LIBRARY_FUNCTION)
+                         : (vyre_callee){0};
             if (!callee.unit) {
                 lower_look_through(lower, node);
             }

@@ -81,9 +81,8 @@ bool lower_enter_library(vyre_lower *lower, vyre_spot spot, vyre_str id) {
     if (vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
         lower_no_memory(lower);
     } else if (status) {
-        lower_report(lower, spot, 206, vyre_status_fix(status),
-                     "`%.*s` cannot be looked up: %s", (int)id.size, id.data,
-                     vyre_status_message(status));
+        lower_report(lower, spot, 206, vyre_status_fix(status), "`%.*s` cannot be looked up: %s",
+                     (int)id.size, id.data, vyre_status_message(status));
     }
     vyre_status_free(status);
     return lower->has_entered;
@@ -115,10 +114,8 @@ static void read_source(vyre_lower *lower, vyre_unit *unit, const char *id, vyre
     vyre_builder *builder = lower->builder;
     vyre_parser_state saved = lower->parser.state;
     bool failed = lower->parser.failed;
-    vyre_diagnostic_call site = {.function = id,
-                                 .line = call.line,
-                                 .column = call.column,
-                                 .caller = from->source.calls};
+    vyre_diagnostic_call site = {
+        .function = id, .line = call.line, .column = call.column, .caller = from->source.calls};
     site.file = vyre_source_file_of(&from->source, &site.line);
     size_t errors = vyre_diagnostics_errors(unit->source.diagnostics);
     unit->source.calls = &site;

@@ -70,7 +70,8 @@ static vyre_given wrong_scalar(vyre_lower *lower, vyre_node node, vyre_callee ca
                                uint32_t position, const char *found, vyre_type wanted) {
     vyre_strbuf how = {0};
     vyre_name_text name;
-    lower_report(lower, vyre_node_spot(&node), 301, lower_how(callee, "", &how),
+    lower_report(lower, vyre_node_spot(&node), 301,
+                 lower_how(callee, "pass one of that type", &how),
                  "argument %u of `%s` is %s, expected %s", position,
                  lower_callee_name(callee, &name), found, vyre_type_name(wanted));
     vyre_strbuf_free(&how);

@@ -10,8 +10,8 @@ static void report_twice(vyre_lower *lower, vyre_spot spot, uint32_t symbol) {
     uint32_t first = lower->unit->items.items[item].spot.line, line = spot.line;
     vyre_name_text text;
     lower_name(lower, symbol, &text);
-    bool is_one_file = vyre_source_part_of_line(source, first) ==
-                       vyre_source_part_of_line(source, line);
+    bool is_one_file =
+        vyre_source_part_of_line(source, first) == vyre_source_part_of_line(source, line);
     const char *file = vyre_source_file_of(source, &first);
     if (is_one_file) {
         vyre_source_report(source, spot, 202, "rename one of them",

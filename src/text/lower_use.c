@@ -11,9 +11,13 @@
 
 static bool add_part(vyre_unit *unit, const char *start, const char *text, const char *file,
                      uint32_t lines_before) {
-    vyre_source_part part = {
-        .file = file, .start = start, .end = unit->source.end, .body = text,
-        .body_line_start = text, .body_line = lines_before + 1, .lines_before = lines_before};
+    vyre_source_part part = {.file = file,
+                             .start = start,
+                             .end = unit->source.end,
+                             .body = text,
+                             .body_line_start = text,
+                             .body_line = lines_before + 1,
+                             .lines_before = lines_before};
     if (unit->parts.count) {
         unit->parts.items[unit->parts.count - 1].end = start;
     }
@@ -101,8 +105,8 @@ static void spread(vyre_unit *unit) {
 
 static bool read_part(vyre_unit *unit, uint32_t number) {
     vyre_source_part *part = &unit->parts.items[number];
-    vyre_lexer lexer = {&unit->source, &unit->names, part->body, part->body_line_start,
-                        part->body_line, false, false};
+    vyre_lexer lexer = {&unit->source,   &unit->names, part->body, part->body_line_start,
+                        part->body_line, false,        false};
     bool stored = vyre_use_read(&lexer, number, &unit->uses);
     part->body = lexer.at;
     part->body_line = lexer.line;
@@ -170,9 +174,10 @@ static void check_name(vyre_lower *lower, uint32_t number) {
     const vyre_use *use = &unit->uses.items[number];
     vyre_str id = vyre_use_name(&unit->source, use), name = last_component(id);
     const vyre_word *word = vyre_word_of(vyre_word_find(name));
-    bool may_be_name = word->class_of == VYRE_WORD_NONE ||
-                       (word->class_of == VYRE_WORD_CONTEXT && word->code < VYRE_WORD_VEC2);
-    if (!may_be_name) {
+    bool is_called = word->class_of == VYRE_WORD_OP ||
+                     (word->class_of == VYRE_WORD_CONTEXT && word->code >= VYRE_WORD_VEC2);
+    bool is_reserved = word->class_of == VYRE_WORD_KEYWORD || word->class_of == VYRE_WORD_TYPE;
+    if (is_called || is_reserved) {
         lower_report(lower, use->spot, 203, "call it by its ID, without `use`",
                      "`%.*s` is a word of the language", (int)name.size, name.data);
         return;
@@ -197,9 +202,9 @@ static void check_use(vyre_lower *lower, uint32_t number) {
     if (!lower_enter_library(lower, use->spot, name)) {
         return;
     }
-    bool known = view->library && (use->kind == VYRE_USE_DIALECT
-                                       ? has_dialect(view, name)
-                                       : view->library->find(view, name, &source));
+    bool known =
+        view->library && (use->kind == VYRE_USE_DIALECT ? has_dialect(view, name)
+                                                        : view->library->find(view, name, &source));
     if (!known) {
         report_unknown(lower, use);
     } else if (use->kind == VYRE_USE_OPERATION) {
@@ -260,6 +265,23 @@ static bool gives(vyre_lower *lower, const vyre_use *use, vyre_str name, vyre_na
                         (int)name.size, name.data);
     return size > 0 && (size_t)size < sizeof out->text &&
            lower->library.library->find(&lower->library, vyre_str_of(out->text), &source);
+}
+
+void lower_near_used(const vyre_lower *lower, uint32_t line, vyre_near *near) {
+    const vyre_unit *unit = lower->unit;
+    const vyre_library_view *view = &lower->library;
+    uint32_t part = vyre_source_part_of_line(&unit->source, line);
+    for (size_t i = 0; i < unit->uses.count && lower->has_entered; i++) {
+        const vyre_use *use = &unit->uses.items[i];
+        vyre_str name = vyre_use_name(&unit->source, use), known;
+        for (size_t k = 0; use->part == part && (known = view->library->at(view, k)).data; k++) {
+            bool fits = use->kind == VYRE_USE_DIALECT ? is_same(dialect_of(known), name)
+                                                      : is_same(known, name);
+            if (fits) {
+                vyre_near_add(near, last_component(known));
+            }
+        }
+    }
 }
 
 bool lower_used_id(vyre_lower *lower, vyre_node call, vyre_name_text *out) {

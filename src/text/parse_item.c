@@ -567,10 +567,10 @@ static uint32_t parse_step_if(vyre_parser *parser, vyre_spot spot) {
 /* Whether a name may be that of a program: one of the text, or of an operation that it uses. */
 static bool may_be_program(const vyre_parser *parser) {
     const vyre_symbol *symbol = &parser->names->symbols.items[parser->state.token.symbol];
-    uint8_t class_of = vyre_word_of(symbol->word)->class_of;
-    bool is_free = symbol->item == VYRE_NONE &&
-                   (class_of == VYRE_WORD_NONE || class_of == VYRE_WORD_CONTEXT);
-    return symbol->is_program || (is_free && (parser->source->uses_operations || parser->source->lacks_files));
+    bool is_free =
+        symbol->item == VYRE_NONE && vyre_word_of(symbol->word)->class_of != VYRE_WORD_OP;
+    return symbol->is_program ||
+           (is_free && (parser->source->uses_operations || parser->source->lacks_files));
 }
 
 uint32_t parse_step(vyre_parser *parser) {

@@ -251,7 +251,10 @@ static void explain_type(vyre_parser *parser, vyre_token token) {
         vyre_near_add(&near, vyre_str_of(vyre_type_name(type)));
     }
     for (uint32_t i = 0; i < parser->names->symbols.count; i++) {
-        if (parser->names->symbols.items[i].type) {
+        bool is_hidden = parser->names->symbols.items[i].other == token.symbol;
+        if (parser->names->symbols.items[i].type && is_hidden) {
+            instead = "move the struct into a file that this one uses";
+        } else if (parser->names->symbols.items[i].type) {
             vyre_near_add(&near, vyre_symbol_text(parser->names, i));
         }
     }

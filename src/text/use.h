@@ -8,16 +8,16 @@
 #include "text/lexer.h"
 
 typedef enum vyre_use_kind {
-    VYRE_USE_FILE,    /* use "physics.vyre"; */
-    VYRE_USE_DIALECT, /* use image.*; */
+    VYRE_USE_FILE,     /* use "physics.vyre"; */
+    VYRE_USE_DIALECT,  /* use image.*; */
     VYRE_USE_OPERATION /* use image.blur; */
 } vyre_use_kind;
 
 typedef struct vyre_use {
-    uint8_t kind;             /* vyre_use_kind */
-    uint32_t part;            /* of the text, whose line it is */
-    uint32_t offset, length;  /* of what stands behind the word, quotes and `*` included */
-    vyre_spot spot;           /* of the same */
+    uint8_t kind;            /* vyre_use_kind */
+    uint32_t part;           /* of the text, whose line it is */
+    uint32_t offset, length; /* of what stands behind the word, quotes and `*` included */
+    vyre_spot spot;          /* of the same */
 } vyre_use;
 
 typedef VYRE_VEC(vyre_use) vyre_uses;
