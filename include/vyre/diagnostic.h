@@ -80,7 +80,8 @@ typedef enum vyre_severity { VYRE_SEVERITY_ERROR, VYRE_SEVERITY_WARNING } vyre_s
     X(803, WARNING, "constant index is out of bounds")                                             \
     X(804, WARNING, "result is not used")                                                          \
     X(805, WARNING, "claim is not needed")                                                         \
-    X(806, WARNING, "character that changes the direction of text")
+    X(806, WARNING, "character that changes the direction of text")                                \
+    X(808, WARNING, "operation is not in the form for a device")
 
 /* An inlined call. */
 typedef struct vyre_diagnostic_call {

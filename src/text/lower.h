@@ -18,6 +18,7 @@
  * lower_struct.c     structs of the file
  * lower_array.c      constant arrays, arrays of several dimensions
  * lower_use.c        `use` lines: the files of a text, operations without their dialect
+ * lower_variant.c    the same program again, with operations in other forms
  * lower_unit.c       texts and their items, going from one to another and back
  * lower_library.c    operations of the library by their id
  * lower_splice.c     calls of programs, whose steps stand in place of the call
@@ -31,6 +32,7 @@
 #include "base/near.h"
 #include "base/strbuf.h"
 #include "text/parser.h"
+#include "ir/program.h"
 #include "text/plain.h"
 #include "text/use.h"
 #include <vyre/library.h>
@@ -204,6 +206,8 @@ typedef struct vyre_lower {
     VYRE_VEC(vyre_unit *) units; /* their texts */
     VYRE_VEC(vyre_callee) calls; /* that are being inlined or spliced, outermost first */
     vyre_splice *splice;         /* the program that is being spliced, NULL in the program itself */
+    vyre_suits suits;            /* the devices that operations are to suit; none: in their own form */
+    VYRE_VEC(const char *) met;  /* what variants of called operations suit */
 
     vyre_types types; /* structs of all texts */
     /* What composites consist of: values, bits in constants, variables, or arrays. Only grows,
@@ -645,6 +649,13 @@ void lower_phase(vyre_lower *lower, vyre_node node);
 /* Enters a struct by its name; its fields are read when all are known. 0 if there are too many. */
 vyre_value_type lower_declare_struct(vyre_lower *lower, uint32_t item, const vyre_token *name);
 void lower_read_structs(vyre_lower *lower);
+
+/* lower_variant.c */
+
+/* Chooses the entry of an operation for the devices that the program is for. */
+void lower_choose_entry(vyre_lower *lower, vyre_library_source *source);
+/* Builds a program again for each kind of device that an operation it calls has a variant for. */
+void lower_variants(vyre_lower *lower, const vyre_item *item, vyre_program *program);
 
 /* lower_use.c */
 

@@ -196,6 +196,7 @@ vyre_callee lower_operation_by_id(vyre_lower *lower, vyre_node call, const char 
                      form_names[form]);
         return callee;
     }
+    lower_choose_entry(lower, &source);
     vyre_unit *unit = find_unit(lower, &source, call);
     if (!unit || lower->unit->source.no_memory) {
         return callee; /* of which not all may be known */

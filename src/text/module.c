@@ -74,8 +74,12 @@ static void build_program(vyre_lower *lower, const vyre_item *item, vyre_module 
     if (vyre_parser_node(parser, node).kind != VYRE_NODE_PROGRAM) {
         return;
     }
+    lower->met.count = 0;
     vyre_program *program = lower_program(lower, node);
     vyre_parser_end(parser);
+    if (program) {
+        lower_variants(lower, item, program);
+    }
     if (program && !vyre_vec_push(&module->programs, program)) {
         vyre_program_release(program);
         lower_no_memory(lower);
@@ -204,6 +208,7 @@ static void free_lower(vyre_lower *lower) {
     vyre_vec_free(&lower->fills);
     vyre_vec_free(&lower->head);
     vyre_vec_free(&lower->given);
+    vyre_vec_free(&lower->met);
     vyre_diagnostics_free(lower->found);
     vyre_builder_free(lower->spare);
     if (lower->has_entered && lower->library.library->leave) {
