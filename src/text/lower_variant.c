@@ -9,7 +9,9 @@
 #include "text/lower.h"
 
 static vyre_device_kind kind_of(const char *suits) {
-    return !strcmp(suits, "gpu") ? VYRE_KIND_GPU : !strcmp(suits, "cpu") ? VYRE_KIND_CPU : VYRE_KIND_ANY;
+    return !strcmp(suits, "gpu")   ? VYRE_KIND_GPU
+           : !strcmp(suits, "cpu") ? VYRE_KIND_CPU
+                                   : VYRE_KIND_ANY;
 }
 
 static void meet(vyre_lower *lower, const char *suits) {
