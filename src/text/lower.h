@@ -31,8 +31,8 @@
 #include "base/arena.h"
 #include "base/near.h"
 #include "base/strbuf.h"
-#include "text/parser.h"
 #include "ir/program.h"
+#include "text/parser.h"
 #include "text/plain.h"
 #include "text/use.h"
 #include <vyre/library.h>
@@ -206,8 +206,8 @@ typedef struct vyre_lower {
     VYRE_VEC(vyre_unit *) units; /* their texts */
     VYRE_VEC(vyre_callee) calls; /* that are being inlined or spliced, outermost first */
     vyre_splice *splice;         /* the program that is being spliced, NULL in the program itself */
-    vyre_suits suits;            /* the devices that operations are to suit; none: in their own form */
-    VYRE_VEC(const char *) met;  /* what variants of called operations suit */
+    vyre_suits suits; /* the devices that operations are to suit; none: in their own form */
+    VYRE_VEC(const char *) met; /* what variants of called operations suit */
 
     vyre_types types; /* structs of all texts */
     /* What composites consist of: values, bits in constants, variables, or arrays. Only grows,
