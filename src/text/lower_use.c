@@ -174,7 +174,7 @@ static void check_name(vyre_lower *lower, uint32_t number) {
     const vyre_use *use = &unit->uses.items[number];
     vyre_str id = vyre_use_name(&unit->source, use), name = last_component(id);
     const vyre_word *word = vyre_word_of(vyre_word_find(name));
-    bool is_called = word->class_of == VYRE_WORD_OP ||
+    bool is_called = word->class_of == VYRE_WORD_OP || word->class_of == VYRE_WORD_FUNCTION ||
                      (word->class_of == VYRE_WORD_CONTEXT && word->code >= VYRE_WORD_VEC2);
     bool is_reserved = word->class_of == VYRE_WORD_KEYWORD || word->class_of == VYRE_WORD_TYPE;
     if (is_called || is_reserved) {
