@@ -339,6 +339,37 @@ static void ptx_has_the_form_for_gpus(void **state) {
     vyre_program_release(program);
 }
 
+/* Whether bytes have a name, as symbols of an object do. */
+static bool has_name(const uint8_t *bytes, size_t size, const char *name) {
+    size_t length = strlen(name) + 1;
+    for (size_t i = 0; i + length <= size; i++) {
+        if (!memcmp(bytes + i, name, length)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void the_object_for_cpus_has_the_own_form(void **state) {
+    (void)state;
+    vyre_program *program = parse_with(sorting, &vyre_dialects_library, NULL);
+    uint8_t *bytes;
+    size_t size;
+    const vyre_emitter *object = vyre_emitter_find("native_module");
+    assert_non_null(object);
+    vyre_status status = vyre_emit(object, program, NULL, &bytes, &size);
+    bool is_missing = vyre_status_code_of(status) == VYRE_STATUS_UNAVAILABLE; /* libLLVM */
+    vyre_status_free(status);
+    vyre_program_release(program);
+    if (is_missing) {
+        skip();
+    }
+    assert_null(status);
+    assert_true(has_name(bytes, size, "phase_5"));
+    assert_false(has_name(bytes, size, "phase_6"));
+    vyre_bytes_free(bytes);
+}
+
 static void both_forms_of_a_sort_give_the_same_bytes(void **state) {
     (void)state;
     enum { COUNT = 5000 };
@@ -402,6 +433,7 @@ int main(void) {
         cmocka_unit_test(malformed_variants_are_refused),
         cmocka_unit_test(a_variant_is_one_of_the_same_arguments),
         cmocka_unit_test(ptx_has_the_form_for_gpus),
+        cmocka_unit_test(the_object_for_cpus_has_the_own_form),
         cmocka_unit_test(both_forms_of_a_sort_give_the_same_bytes),
         cmocka_unit_test(every_allocation_may_fail),
     };
