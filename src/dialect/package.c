@@ -147,7 +147,7 @@ static vyre_status append_element(reading *r, vyre_operation *operation, vyre_va
     if (!r->text.size) {
         vyre_strbuf_add(&r->text, r->source->text, r->source->size);
         vyre_strbuf_puts(&r->text, memchr(r->source->text, VYRE_FILE_MARK, r->source->size)
-                                       ? vyre_text_goes_on
+                                       ? VYRE_TEXT_GOES_ON
                                        : "\n");
     }
     vyre_strbuf name = {0};

@@ -46,7 +46,7 @@ VYRE_MUST_USE vyre_status vyre_module_parse_with(const vyre_parse_options *optio
                                                  vyre_module **out_module);
 
 /* Behind files that are joined to a text: what follows belongs to the text itself again. */
-static const char vyre_text_goes_on[] = {'\n', VYRE_FILE_MARK, '\n', '\0'};
+#define VYRE_TEXT_GOES_ON "\n\x1c\n"
 
 /* Calls `item` for each program and function of a text, which need not be right. */
 VYRE_MUST_USE vyre_status vyre_text_outline(const char *text, size_t size,

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -208,7 +209,9 @@ static void limits_hold(void **state) {
     memory_file files[COUNT + 1] = {0};
     for (int i = 0; i < COUNT; i++) {
         snprintf(paths[i], sizeof paths[i], "f%d", i);
-        snprintf(texts[i], sizeof texts[i], i < COUNT - 2 ? "use \"f%d\";" : "", i + 1);
+        if (i < COUNT - 2) {
+            snprintf(texts[i], sizeof texts[i], "use \"f%d\";", i + 1);
+        }
         files[i] = (memory_file){paths[i], texts[i], 0};
     }
     vyre_module_free(must_load(files));
@@ -312,6 +315,59 @@ static void names_that_are_taken_are_refused(void **state) {
     expect_error(files, 203, NULL, 3, 5, "`mix` is a word of the language");
 }
 
+/* Whatever stands in a text of several parts, there is an answer. */
+static void random_texts_are_answered(void **state) {
+    (void)state;
+    static const char *const parts[] = {
+        "use \"b\";",
+        "\n\x1c"
+        "b\n",
+        "\n\x1c"
+        "c\n",
+        "\n\x1c\n",
+        "use far.*;",
+        "use far.odd;",
+        "use",
+        "fn f() -> u32 { return g(); }\n",
+        "fn g() -> u32 { return C; }\n",
+        "const C = 1;\n",
+        "struct S { a: u32 }\n",
+        "fn h(s: S) -> u32 { return s.a + add(1, 2); }\n",
+        "program p(x: inout buffer<u32>) over x { x[gid] = f() + C; }\n",
+        "program q(x: inout buffer<u32>) { p(x); copy(x, x); }\n",
+        "/*",
+        "*/",
+        "//",
+        "{",
+        "}",
+        "\"",
+        ";",
+        "\n",
+        "'",
+        "\xef\xbb\xbf"};
+    uint32_t number = 7;
+    for (uint32_t i = 0; i < 20000; i++) {
+        char text[1024] = "", *formatted;
+        size_t size = 0, formatted_size;
+        for (uint32_t k = 0; k < 3 + i % 12; k++) {
+            number = number * 1664525u + 1013904223u;
+            const char *part = parts[(number >> 16) % (sizeof parts / sizeof *parts)];
+            size += (size_t)snprintf(text + size, sizeof text - size, "%s", part);
+        }
+        char *exact = malloc(size + 1); /* reading past it is noticed */
+        assert_non_null(exact);
+        memcpy(exact + 1, text, size);
+        vyre_module *module;
+        vyre_status status = vyre_module_parse("a", exact + 1, size, NULL, &module);
+        assert_true(!status == (module != NULL));
+        vyre_status_free(status);
+        vyre_module_free(module);
+        vyre_status_free(vyre_text_format("a", exact + 1, size, NULL, &formatted, &formatted_size));
+        vyre_string_free(formatted);
+        free(exact);
+    }
+}
+
 static void every_allocation_may_fail(void **state) {
     (void)state;
     for (size_t n = 1; failing_allocator_start(n); n++) {
@@ -344,6 +400,7 @@ int main(void) {
         cmocka_unit_test(declared_names_hide_operations),
         cmocka_unit_test(dialects_are_used_by_file),
         cmocka_unit_test(names_that_are_taken_are_refused),
+        cmocka_unit_test(random_texts_are_answered),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
