@@ -293,6 +293,16 @@ static void declared_names_hide_operations(void **state) {
                 parse("program p(x: inout buffer<u32>) over x { x[gid] = x[gid] * 3; }\n"));
 }
 
+/* The word means something at the start of a file alone. */
+static void use_is_a_name_elsewhere(void **state) {
+    (void)state;
+    expect_same(parse("fn use(use: u32) -> u32 { return use + 1; }\n"
+                      "program p(x: inout buffer<u32>) over x {\n"
+                      "    x[gid] =\n"
+                      "use(x[gid]);\n}\n"),
+                parse("program p(x: inout buffer<u32>) over x { x[gid] = x[gid] + 1; }\n"));
+}
+
 /* A file's lines are about that file alone. */
 static void dialects_are_used_by_file(void **state) {
     (void)state;
@@ -398,6 +408,7 @@ int main(void) {
         cmocka_unit_test(steps_call_programs_of_the_text),
         cmocka_unit_test(operations_are_called_without_their_dialect),
         cmocka_unit_test(declared_names_hide_operations),
+        cmocka_unit_test(use_is_a_name_elsewhere),
         cmocka_unit_test(dialects_are_used_by_file),
         cmocka_unit_test(names_that_are_taken_are_refused),
         cmocka_unit_test(random_texts_are_answered),
