@@ -117,12 +117,47 @@ static vyre_status refuse_file(vyre_source *source, vyre_spot spot, const char *
     return VYRE_OK;
 }
 
-/* Reads a file as the last one; it is not there if something is wrong, which was reported. */
-static vyre_status add_file(joiner *j, vyre_source *source, vyre_spot spot, const char *path,
-                            size_t user) {
+/* Whether a file that was read can be joined; reports if not. */
+static bool check_file(const joiner *j, vyre_source *source, vyre_spot spot,
+                       const joined_file *file) {
+    if (j->bytes > VYRE_LIMIT_TEXT_BYTES) {
+        vyre_source_report(source, spot, 701, "use fewer or smaller files",
+                           "the text and the files that it uses have %zu bytes, and at most %d are "
+                           "allowed",
+                           j->bytes, VYRE_LIMIT_TEXT_BYTES);
+        return false;
+    }
+    if (memchr(file->data, VYRE_FILE_MARK, file->size)) {
+        vyre_source_report(source, spot, 209, "remove it", "%s has a byte 0x1c", file->path);
+        return false;
+    }
+    vyre_source own = {.name = file->name,
+                       .text = file->data,
+                       .end = file->data + file->size,
+                       .diagnostics = j->diagnostics,
+                       .foreign = true};
+    return vyre_source_check(&own);
+}
+
+/* Whether a path may be used; reports if not. */
+static bool check_path(const joiner *j, vyre_source *source, vyre_spot spot, const char *path) {
     if (j->files.count > VYRE_LIMIT_FILES) {
         vyre_source_report(source, spot, 701, "join some of the files",
                            "more than %d files are used", VYRE_LIMIT_FILES);
+        return false;
+    }
+    if (strpbrk(path, "\n\x1c")) { /* from the name of the text itself */
+        vyre_source_report(source, spot, 209, "rename the folder",
+                           "the name of the file's folder has a control character");
+        return false;
+    }
+    return true;
+}
+
+/* Reads a file as the last one; it is not there if something is wrong, which was reported. */
+static vyre_status add_file(joiner *j, vyre_source *source, vyre_spot spot, const char *path,
+                            size_t user) {
+    if (!check_path(j, source, spot, path)) {
         return VYRE_OK;
     }
     const char *name = vyre_arena_copy(&j->arena, path, strlen(path));
@@ -134,29 +169,15 @@ static vyre_status add_file(joiner *j, vyre_source *source, vyre_spot spot, cons
     file.data = vyre_strbuf_string(&file.sink.text);
     file.size = file.sink.text.size;
     j->bytes += file.size;
-    bool stored = false;
-    if (status) {
-        status = refuse_file(source, spot, path, status);
-    } else if (j->bytes > VYRE_LIMIT_TEXT_BYTES) {
-        vyre_source_report(source, spot, 701, "use fewer or smaller files",
-                           "the text and the files that it uses have %zu bytes, and at most %d are "
-                           "allowed",
-                           j->bytes, VYRE_LIMIT_TEXT_BYTES);
-    } else if (memchr(file.data, VYRE_FILE_MARK, file.size)) {
-        vyre_source_report(source, spot, 209, "remove it", "%s has a byte 0x1c", path);
-    } else {
-        stored = vyre_vec_push(&j->files, file);
-        status = stored ? VYRE_OK : no_memory();
-        vyre_source added = stored ? source_of(j, j->files.count - 1) : *source;
-        if (stored && !vyre_source_check(&added)) {
-            j->files.count--;
-            stored = false;
-        }
-    }
-    if (!stored) {
+    bool is_right = !status && check_file(j, source, spot, &file);
+    bool is_stored = is_right && vyre_vec_push(&j->files, file);
+    if (!is_stored) {
         vyre_strbuf_free(&file.sink.text);
     }
-    return status;
+    if (status) {
+        return refuse_file(source, spot, path, status);
+    }
+    return is_right && !is_stored ? no_memory() : VYRE_OK;
 }
 
 static vyre_status visit(joiner *j, size_t file);

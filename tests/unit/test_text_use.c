@@ -219,6 +219,8 @@ static void limits_hold(void **state) {
     expect_error(files, 701, "f32", 1, 5, "more than 32 files");
     memory_file marked[] = {{"a", "use \"b\";", 0}, {"b", "// \x1c\n", 0}, {0}};
     expect_error(marked, 209, NULL, 1, 5, "0x1c");
+    memory_file folder[] = {{"a\nb/a", "use \"b\";", 0}, {"a\nb/b", "", 0}, {0}};
+    expect_error(folder, 209, NULL, 1, 5, "control character");
     memory_file broken[] = {{"a", "use \"b\";", 0}, {"b", "// \xff\n", 0}, {0}};
     expect_error(broken, 105, "b", 1, 4, "UTF-8");
 }
