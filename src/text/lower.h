@@ -22,6 +22,8 @@
  * lower_struct.c     structs of the file
  * lower_array.c      constant arrays, arrays of several dimensions
  * lower_sum.c        reproducible sums of floats
+ * lower_use.c        `use` lines: the files of a text, operations without their dialect
+ * lower_variant.c    the same program again, with operations in other forms
  * lower_unit.c       texts and their items, going from one to another and back
  * lower_library.c    operations of the library by their id
  * lower_splice.c     calls of programs, whose steps stand in place of the call
@@ -31,9 +33,13 @@
 
 #include <vyre/builder.h>
 
+#include "base/arena.h"
+#include "base/near.h"
 #include "base/strbuf.h"
+#include "ir/program.h"
 #include "text/parser.h"
 #include "text/plain.h"
+#include "text/use.h"
 #include <vyre/library.h>
 
 typedef enum vyre_item_kind {
@@ -158,7 +164,10 @@ typedef struct vyre_unit {
     VYRE_VEC(vyre_lower_parameter) parameters;
     VYRE_VEC(uint16_t) result_types; /* vyre_value_type */
     VYRE_VEC(uint32_t) callees;
-    bool broken; /* an operation's text has mistakes, which were reported */
+    VYRE_VEC(vyre_source_part) parts; /* its files, the text itself first */
+    vyre_uses uses;
+    vyre_arena files; /* the names of parts */
+    bool broken;      /* an operation's text has mistakes, which were reported */
 } vyre_unit;
 
 /* Something that can be called: a function, or an operation of the library, whose text is a unit of
@@ -211,6 +220,8 @@ typedef struct vyre_lower {
     VYRE_VEC(vyre_unit *) units; /* their texts */
     VYRE_VEC(vyre_callee) calls; /* that are being inlined or spliced, outermost first */
     vyre_splice *splice;         /* the program that is being spliced, NULL in the program itself */
+    vyre_suits suits; /* the devices that operations are to suit; none: in their own form */
+    VYRE_VEC(const char *) met; /* what variants of called operations suit */
 
     vyre_types types; /* structs of all texts */
     /* What composites consist of: values, bits in constants, variables, or arrays. Only grows,
@@ -290,6 +301,9 @@ bool lower_push_none(vyre_lower *lower, uint32_t count);
 
 /* Where the next calls of the builder come from. */
 static inline void lower_at(vyre_lower *lower, vyre_spot spot) {
+    if (lower->unit->source.part_count > 1) {
+        vyre_source_file_of(&lower->unit->source, &spot.line);
+    }
     vyre_build_at(lower->builder, spot.line, spot.column, spot.length);
 }
 
@@ -526,6 +540,7 @@ vyre_operand lower_look_through(vyre_lower *lower, vyre_node call);
 void lower_several(vyre_lower *lower, uint32_t number, uint32_t count);
 
 /* An array that a name stands for, NULL if none; reports. lower_array refuses sums. */
+const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol);
 const vyre_name_binding *lower_array_or_sums(vyre_lower *lower, vyre_node node, uint32_t symbol);
 
 /* Zeros an array. */
@@ -581,48 +596,6 @@ void lower_else(vyre_lower *lower);
 void lower_end(vyre_lower *lower, vyre_node node);
 void lower_jump(vyre_lower *lower, uint32_t number);
 void lower_unread(vyre_lower *lower);
-
-/* lower_label.c */
-
-/* A LABEL, and giving it to the loop that is about to be opened. */
-void lower_label(vyre_lower *lower, vyre_node node);
-void lower_take_label(vyre_lower *lower, vyre_lower_block *block);
-
-/* Whether a BREAK or CONTINUE names a label, and if so the whole jump. */
-bool lower_labelled_jump(vyre_lower *lower, vyre_node node);
-
-/* Behind a loop that has just been closed: goes on to where jumps left it for. */
-void lower_labels_end(vyre_lower *lower, const vyre_lower_block *block);
-
-/* lower_match.c */
-
-/* The head of a `match` and of a case; the end of the former, whose results are the last of
- * `values`; and a whole one that gives a value. */
-void lower_match(vyre_lower *lower, vyre_node node, vyre_lower_block block);
-void lower_case(vyre_lower *lower, vyre_node node);
-void lower_match_end(vyre_lower *lower, const vyre_lower_block *match, uint32_t count);
-vyre_operand lower_match_value(vyre_lower *lower, vyre_node node, vyre_value_type expected);
-
-/* lower_let.c */
-
-/* Notes that a binding is a plain number, which took the type that is usual. */
-void lower_remember_plain(vyre_name_binding *binding, vyre_operand plain);
-
-/* Makes an operand that is the name of such a number, nowhere used yet, one of another type, for
- * good. Only where the types differ, which is a mistake otherwise. False if it is none, or does not
- * fit. */
-bool lower_adopt(vyre_lower *lower, uint32_t node, vyre_operand *operand, vyre_value_type type);
-
-/* A use that decides nothing. */
-void lower_forget_read(vyre_lower *lower, uint32_t node);
-
-/* The same for two operands of which either may be such a number. */
-void lower_adopt_either(vyre_lower *lower, const uint32_t nodes[2], vyre_operand *left,
-                        vyre_operand *right);
-
-/* And for several, of which those of the bits in `same` have one type. */
-void lower_adopt_same(vyre_lower *lower, const uint32_t *nodes, vyre_operand *operands,
-                      uint32_t count, uint32_t same);
 
 /* lower_range.c */
 
@@ -691,34 +664,13 @@ uint32_t lower_dimension_of(vyre_lower *lower, const vyre_name_binding *array, u
 /* A length of the constant array that a symbol stands for, of the dimension that a node names. */
 vyre_operand lower_constant_dimension(vyre_lower *lower, uint32_t symbol, uint32_t node);
 
+/* Whether `len` has an array and maybe a dimension; reports if not. And its value where a constant
+ * is computed: of a constant array. */
+bool lower_check_len(vyre_lower *lower, vyre_node call);
+vyre_operand lower_constant_length(vyre_lower *lower, vyre_node call);
+
 /* An element of a constant array where a constant is computed. */
 vyre_operand lower_constant_element(vyre_lower *lower, vyre_node element);
-
-/* lower_sum.c */
-
-/* The scratch array behind sums of a type, as many as a size says; VYRE_NONE after a report. */
-uint32_t lower_sum_digits(vyre_lower *lower, vyre_type type, uint32_t size);
-
-/* How many sums there are, as a value. */
-uint32_t lower_sum_length(vyre_lower *lower, const vyre_name_binding *sums);
-
-/* sum_add(s[k], x); and sum_clear(s[k]); where a value is needed there is a report. */
-void lower_sum_call(vyre_lower *lower, vyre_node node, vyre_context_word word);
-vyre_operand lower_sum_in_value(vyre_lower *lower, vyre_node node, vyre_context_word word);
-static inline bool lower_is_sum_word(vyre_context_word word) {
-    return word == VYRE_WORD_SUM_ADD || word == VYRE_WORD_SUM_CLEAR;
-}
-
-/* Whether a CONVERT reads a sum, which f32(s[k]) does, and what it gives. */
-bool lower_is_sum(const vyre_lower *lower, vyre_node convert);
-vyre_operand lower_sum_value(vyre_lower *lower, vyre_node convert);
-
-const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol);
-
-/* In front of a phase whose statements follow: makes room in the sums that it adds to. */
-void lower_make_room(vyre_lower *lower);
-/* And lets the host refuse a domain of 2^31 invocations or more, if it adds to any. */
-void lower_limit_additions(vyre_lower *lower, const vyre_phase_desc *phase, vyre_spot spot);
 
 /* lower_program.c */
 
@@ -732,6 +684,27 @@ void lower_phase(vyre_lower *lower, vyre_node node);
 /* Enters a struct by its name; its fields are read when all are known. 0 if there are too many. */
 vyre_value_type lower_declare_struct(vyre_lower *lower, uint32_t item, const vyre_token *name);
 void lower_read_structs(vyre_lower *lower);
+
+/* lower_variant.c */
+
+/* Chooses the entry of an operation for the devices that the program is for. */
+void lower_choose_entry(vyre_lower *lower, vyre_library_source *source);
+/* Builds a program again for each kind of device that an operation it calls has a variant for. */
+void lower_variants(vyre_lower *lower, const vyre_item *item, vyre_program *program);
+
+/* lower_use.c */
+
+/* Finds the files of the current unit and what each of them sees; its items come next. */
+void lower_read_uses(vyre_lower *lower);
+/* Reports lines that name no dialect or operation. */
+void lower_check_uses(vyre_lower *lower);
+/* The file that declares a name, but is not visible from here; NULL if there is none. */
+const char *lower_hidden_in(const vyre_lower *lower, vyre_str name);
+/* Adds the names that a line may call operations by. */
+void lower_near_used(const vyre_lower *lower, uint32_t line, vyre_near *near);
+/* Whether a CALL of a name that nothing declares is that of an operation, whose id it gives; "" if
+ * it could be several, as was reported. */
+bool lower_used_id(vyre_lower *lower, vyre_node call, vyre_name_text *out);
 
 /* lower_unit.c */
 
@@ -768,6 +741,12 @@ const char *lower_callee_name(vyre_callee callee, vyre_name_text *out);
 /* The operation that a LIBRARY_CALL names; without a unit, after a report, if it is not of that
  * form or cannot be used. */
 vyre_callee lower_operation_of(vyre_lower *lower, vyre_node call, vyre_library_form form);
+/* The same by its id, which may differ from what the text calls it. */
+vyre_callee lower_operation_by_id(vyre_lower *lower, vyre_node call, const char *id,
+                                  vyre_library_form form);
+
+/* Enters the library unless the parse has; false after a report. */
+bool lower_enter_library(vyre_lower *lower, vyre_spot spot, vyre_str id);
 
 /* The entry of a text, which is read if it was not yet; without a unit after a report. */
 vyre_callee lower_entry_of(vyre_lower *lower, vyre_node call, const vyre_library_source *source);

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "text/lower.h"
+#include "text/lower_match.h"
 
 static vyre_lower_block *top(vyre_lower *lower) {
     return &lower->blocks.items[lower->blocks.count - 1];

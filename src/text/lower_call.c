@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "text/lower.h"
+#include "text/lower_let.h"
+#include "text/lower_sum.h"
 
 static uint32_t argument(const vyre_lower *lower, vyre_node call, uint32_t index) {
     return vyre_parser_item(&lower->parser, call.b, index);
@@ -340,39 +342,10 @@ bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_bin
     return false;
 }
 
-/* `len` may name a dimension behind the array. */
-static bool check_len(vyre_lower *lower, vyre_node call) {
-    return vyre_parser_count(&lower->parser, call.b) == 2 ||
-           lower_check_count(lower, call, "len", 1);
-}
-
-/* len(a) where a constant is computed: of a constant array. */
-static vyre_operand lower_constant_length(vyre_lower *lower, vyre_node call) {
-    if (!check_len(lower, call)) {
-        return lower_poison();
-    }
-    vyre_node node = lower_node(lower, argument(lower, call, 0));
-    const vyre_name_binding *array =
-        node.kind == VYRE_NODE_NAME && !vyre_names_find(&lower->unit->names, node.a)
-            ? lower_constant_array(lower, node.a)
-            : NULL;
-    if (!array && node.kind != VYRE_NODE_ERROR) {
-        lower_report(lower, vyre_node_spot(&call), 307, "write the name of a constant array",
-                     "the operand of `len` is not known at compile time");
-    }
-    if (!array || array->kind != VYRE_BINDING_ARRAY) {
-        return lower_poison();
-    }
-    if (vyre_parser_count(&lower->parser, call.b) == 1) {
-        return lower_constant(lower, VYRE_TYPE_U32, array->bits);
-    }
-    return lower_constant_dimension(lower, node.a, argument(lower, call, 1));
-}
-
 /* len(a) and clear(a) */
 static vyre_operand lower_of_array(vyre_lower *lower, vyre_node call, const vyre_word *word) {
     bool is_len = word->code == VYRE_OP_LEN;
-    if (is_len ? !check_len(lower, call) : !lower_check_count(lower, call, word->text, 1)) {
+    if (is_len ? !lower_check_len(lower, call) : !lower_check_count(lower, call, word->text, 1)) {
         return lower_poison();
     }
     vyre_node node = lower_node(lower, argument(lower, call, 0));
@@ -560,9 +533,18 @@ vyre_callee lower_callee(vyre_lower *lower, vyre_node node) {
     const vyre_name_binding *binding = vyre_names_find(&lower->unit->names, node.a);
     if (!binding && symbol->item == VYRE_NONE) {
         const vyre_word *word = vyre_word_of(symbol->word);
+        vyre_name_text id;
         if (word->class_of == VYRE_WORD_CONTEXT && word->code == VYRE_WORD_CEIL_DIV) {
             lower_report(lower, vyre_node_spot(&node), 206, "write (a + b - 1) / b",
                          "`ceil_div` can be used only in sizes");
+        } else if (lower_used_id(lower, node, &id)) {
+            vyre_callee callee =
+                *id.text ? lower_operation_by_id(lower, node, id.text, VYRE_LIBRARY_FUNCTION)
+                         : (vyre_callee){0};
+            if (!callee.unit) {
+                lower_look_through(lower, node);
+            }
+            return callee;
         } else {
             lower_unknown(lower, node, node.a, true);
         }

@@ -2,6 +2,9 @@
 
 #include "ir/lookup.h"
 #include "text/lower.h"
+#include "text/lower_let.h"
+#include "text/lower_match.h"
+#include "text/lower_sum.h"
 
 /* What the builder gave, or a mistake. */
 static vyre_operand built_as(vyre_type type, uint32_t value) {

@@ -1,6 +1,6 @@
 /* Labels of loops. A jump to one sets a variable of the labelled loop and leaves the innermost one;
  * behind each loop on the way the variable says how to go on. */
-#include "text/lower.h"
+#include "text/lower_match.h"
 
 enum { STAY, BREAK, CONTINUE };
 

@@ -1,6 +1,6 @@
 /* `let k = 3;` makes an i32, as a plain number without a type does. Where that would be a mistake
  * and nothing has used `k` before, it takes the type that is asked for instead. */
-#include "text/lower.h"
+#include "text/lower_let.h"
 
 enum { REAL = 1, NEGATIVE = 2, WRAPS = 4, LITERAL = 8 };
 

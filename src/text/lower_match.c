@@ -1,5 +1,5 @@
 /* `match`: a chain of `if`s on one value, each in the `else` of the one before. */
-#include "text/lower.h"
+#include "text/lower_match.h"
 
 enum { MOST_CASES = 100 }; /* as many levels of `else` */
 

@@ -1,5 +1,6 @@
 #include "ir/builder.h"
 #include "text/lower.h"
+#include "text/lower_sum.h"
 
 /* Reports an argument of a program that is no scalar or buffer of scalars. */
 static void refuse_composite(vyre_lower *lower, vyre_node name, bool is_buffer) {

@@ -3,6 +3,7 @@
 
 #include "ir/lookup.h"
 #include "text/lower.h"
+#include "text/lower_let.h"
 
 enum { FIRST, END, STEP };
 

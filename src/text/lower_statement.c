@@ -2,6 +2,8 @@
 
 #include "ir/lookup.h"
 #include "text/lower.h"
+#include "text/lower_let.h"
+#include "text/lower_match.h"
 
 /* Names a value for people, unless it is a constant or bears a name already. */
 static void name_value(vyre_lower *lower, vyre_operand value, vyre_node name, vyre_node from) {

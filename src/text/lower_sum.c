@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ir/builder.h"
-#include "text/lower.h"
+#include "text/lower_sum.h"
 
 /* The text of sum.vyre, put into the library by the build. */
 extern const char vyre_sum_text[];
