@@ -66,8 +66,8 @@ static size_t find_loop(const vyre_lower *lower) {
 
 /* Whether a name can only be a label: the loop takes no value, and nothing has that name. */
 static bool is_lost_label(const vyre_lower *lower, vyre_node name) {
-    size_t loop = find_loop(lower);
-    const vyre_lower_block *block = loop ? &lower->blocks.items[loop - 1] : NULL;
+    size_t innermost = find_loop(lower);
+    const vyre_lower_block *block = innermost ? &lower->blocks.items[innermost - 1] : NULL;
     return block && !block->gives && !block->carried_count &&
            lower->unit->names.symbols.items[name.a].item == VYRE_NONE &&
            lower_word(lower, name.a)->class_of != VYRE_WORD_OP;
