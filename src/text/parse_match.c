@@ -119,6 +119,7 @@ static void check_order(vyre_parser *parser, bool is_behind, bool is_else, vyre_
 uint32_t parse_case(vyre_parser *parser) {
     vyre_open_block *block = &parser->blocks.items[parser->blocks.count - 1];
     vyre_spot spot = vyre_token_spot(&parser->state.token);
+    uint32_t start = parser->state.token.offset;
     if (parse_at(parser, VYRE_TOKEN_COMMA)) {
         parse_error(parser, spot, 102, "remove the comma; the brace ends the case",
                     "expected a case, found `,`");
@@ -133,7 +134,8 @@ uint32_t parse_case(vyre_parser *parser) {
     block->complained |= parser->lost; /* it may have been any case */
     uint32_t node = parse_node(parser, VYRE_NODE_CASE, spot, 0, list, VYRE_NONE);
     if (!parse_open(parser, VYRE_NODE_CASE, VYRE_SEMICOLON_NONE)) {
-        return 0;
+        /* What starts a statement ends no case: it is passed over. */
+        return parser->state.token.offset == start ? parse_skip(parser) : 0;
     }
     parser->blocks.items[parser->blocks.count - 1].results = results;
     return node;
