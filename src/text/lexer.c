@@ -152,8 +152,9 @@ static const char *block_comment_end(const char *at, const char *end) {
 static const char *character_fix(char c) {
     switch (c) {
     case '#':
-        return "start comments with //, and constants with `const NAME = number;`; there are no "
-               "directives";
+        return "start comments with //, constants with `const NAME = number;`, and name other "
+               "files "
+               "with `use \"file.vyre\";`; there are no directives";
     case '?': return "write select(condition, a, b) for a choice between two values";
     case '@': return "remove it; attributes are words, such as `workgroup 256`";
     case '\\': return "remove it; a statement may continue on the next line";

@@ -558,10 +558,14 @@ vyre_callee lower_callee(vyre_lower *lower, vyre_node node) {
         vyre_name_text text;
         const char *name = lower_name(lower, node.a, &text);
         bool is_array = binding && binding->kind == VYRE_BINDING_ARRAY;
+        bool is_program =
+            !binding && lower->unit->items.items[symbol->item].kind == VYRE_ITEM_PROGRAM;
         lower_report(lower, vyre_node_spot(&node), 204,
-                     is_array ? "write its index in brackets: a[i]"
-                              : "call a function or an operation",
-                     "`%s` is %s and cannot be called", name, lower_kind_of(lower, node.a));
+                     is_array     ? "write its index in brackets: a[i]"
+                     : is_program ? "call it as a step of a program, between phases"
+                                  : "call a function or an operation",
+                     "`%s` is %s and cannot be called%s", name, lower_kind_of(lower, node.a),
+                     is_program ? " here" : "");
     }
     lower_look_through(lower, node);
     return (vyre_callee){0};

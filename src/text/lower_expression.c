@@ -579,7 +579,7 @@ static vyre_operand lower_named(vyre_lower *lower, vyre_node node) {
     lower_report(lower, vyre_node_spot(&node), 204,
                  item.kind == VYRE_ITEM_FUNCTION ? "call it with its arguments in parentheses"
                  : item.kind == VYRE_ITEM_STRUCT ? "list the values of its fields in parentheses"
-                                                 : "call a function; a program cannot be called",
+                                                 : "call it as a step of a program, between phases",
                  "`%s` is %s, expected a value", lower_name(lower, node.a, &text),
                  lower_kind_of(lower, node.a));
     return lower_poison();

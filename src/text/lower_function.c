@@ -437,14 +437,16 @@ static void report_circle(vyre_lower *lower, size_t first, vyre_callee callee, v
         vyre_strbuf_printf(&circle, "%s -> ", lower_callee_name(lower->calls.items[i], &text));
     }
     vyre_strbuf_puts(&circle, lower_callee_name(callee, &text));
+    bool is_program = callee.unit->items.items[callee.item].kind == VYRE_ITEM_PROGRAM;
+    const char *fix = is_program ? "write a `repeat`; the steps of a program replace its call"
+                                 : "write a loop; functions are always inlined";
     if (circle.failed) {
         lower_no_memory(lower);
     } else if (first + 1 == lower->calls.count) {
-        lower_report(lower, spot, 205, "write a loop; functions are always inlined",
-                     "`%s` calls itself", text.text);
+        lower_report(lower, spot, 205, fix, "`%s` calls itself", text.text);
     } else {
-        lower_report(lower, spot, 205, "write a loop; functions are always inlined",
-                     "`%s` calls itself through others: %s", text.text, circle.data);
+        lower_report(lower, spot, 205, fix, "`%s` calls itself through others: %s", text.text,
+                     circle.data);
     }
     vyre_strbuf_free(&circle);
 }

@@ -1,7 +1,10 @@
 /* `match`: a chain of `if`s on one value, each in the `else` of the one before. */
 #include "text/lower_match.h"
 
-enum { MOST_CASES = 100 }; /* as many levels of `else` */
+enum {
+    MOST_CASES = 100,   /* as many levels of `else` */
+    MOST_NUMBERS = 4096 /* in all cases: each is compared with all before */
+};
 
 static void report_many(vyre_lower *lower, vyre_spot spot) {
     lower_report(lower, spot, 701, "look the number up in a constant array, or match parts of it",
@@ -26,8 +29,16 @@ static uint32_t lower_matched(vyre_lower *lower, uint32_t node, vyre_type *out_t
     return value;
 }
 
-/* Notes a number of a case; false, after a report, if it has come before. */
+/* Notes a number of a case; false, after a report, if it has come before or is one too many. */
 static bool note_case(vyre_lower *lower, size_t first, uint64_t number, vyre_spot spot) {
+    size_t count = lower->cases.count - first;
+    if (count == MOST_NUMBERS) {
+        lower_report(lower, spot, 701, "look the number up in a constant array, or write `if`",
+                     "the cases of the `match` list more than %d numbers", MOST_NUMBERS);
+    }
+    if (count > MOST_NUMBERS) {
+        return false;
+    }
     for (size_t i = first; i < lower->cases.count; i++) {
         if (lower->cases.items[i] == number) {
             lower_report(lower, spot, 509, "remove one of them",
@@ -39,7 +50,7 @@ static bool note_case(vyre_lower *lower, size_t first, uint64_t number, vyre_spo
         lower_no_memory(lower);
         return false;
     }
-    return true;
+    return count < MOST_NUMBERS;
 }
 
 /* Gives the number of a case the type of the value, if that is known. */

@@ -224,18 +224,19 @@ void lower_make_room(vyre_lower *lower) {
         names->bindings.items[i].is_summed = false;
     }
     vyre_lexer lexer = vyre_parser_here(&lower->parser);
-    vyre_token token, before = {.symbol = VYRE_NONE}, last = before;
-    for (uint32_t open = 1; open; last = before, before = token) {
+    vyre_token token;
+    bool adds = false; /* the word and any number of parentheses stand in front */
+    for (uint32_t open = 1; open;) {
         vyre_lexer_next(&lexer, &token);
         open += token.kind == VYRE_TOKEN_LEFT_BRACE;
         open -= token.kind == VYRE_TOKEN_RIGHT_BRACE;
-        bool adds = token.kind == VYRE_TOKEN_NAME && before.kind == VYRE_TOKEN_LEFT_PAREN &&
-                    last.kind == VYRE_TOKEN_NAME &&
-                    lower_function_word(lower->unit, last.symbol) == VYRE_WORD_SUM_ADD;
-        vyre_name_binding *sums = adds ? vyre_names_find(names, token.symbol) : NULL;
+        bool is_name = token.kind == VYRE_TOKEN_NAME;
+        vyre_name_binding *sums = adds && is_name ? vyre_names_find(names, token.symbol) : NULL;
         if (sums && sums->sum) {
             sums->is_summed = true;
         }
+        adds = (adds && token.kind == VYRE_TOKEN_LEFT_PAREN) ||
+               (is_name && lower_function_word(lower->unit, token.symbol) == VYRE_WORD_SUM_ADD);
         if (token.kind == VYRE_TOKEN_END) {
             break;
         }

@@ -130,7 +130,7 @@ typedef enum vyre_match_form {
     VYRE_MATCH_STATEMENTS,
     VYRE_MATCH_VALUES
 } vyre_match_form;
-vyre_match_form parse_at_match(const vyre_parser *parser);
+vyre_match_form parse_at_match(vyre_parser *parser);
 
 /* The head of a `match`, a case of one that is open, and a whole one with values. */
 uint32_t parse_match(vyre_parser *parser, uint32_t results);

@@ -25,31 +25,45 @@ static vyre_match_form form_of(vyre_lexer ahead) {
     return VYRE_MATCH_VALUES;
 }
 
-vyre_match_form parse_at_match(const vyre_parser *parser) {
+/* Looks for the brace of the cases, from the token behind the word on. */
+static vyre_match_ahead look_ahead(const vyre_parser *parser, vyre_lexer ahead, vyre_token token) {
+    vyre_match_ahead found = {.from = parser->state.token.offset, .form = VYRE_MATCH_STATEMENTS};
+    while (token.kind != VYRE_TOKEN_LEFT_BRACE && token.kind != VYRE_TOKEN_SEMICOLON &&
+           token.kind != VYRE_TOKEN_RIGHT_BRACE && token.kind != VYRE_TOKEN_END) {
+        vyre_lexer_next(&ahead, &token);
+    }
+    found.to = token.offset;
+    if (token.kind != VYRE_TOKEN_LEFT_BRACE) {
+        return found;
+    }
+    found.form = (uint8_t)form_of(ahead);
+    do {
+        vyre_lexer_next(&ahead, &token);
+    } while (token.kind != VYRE_TOKEN_GIVES && token.kind != VYRE_TOKEN_SEMICOLON &&
+             token.kind != VYRE_TOKEN_LEFT_BRACE && token.kind != VYRE_TOKEN_RIGHT_BRACE &&
+             token.kind != VYRE_TOKEN_END);
+    found.has_case = token.kind == VYRE_TOKEN_GIVES;
+    return found;
+}
+
+vyre_match_form parse_at_match(vyre_parser *parser) {
     if (parser->lost || !parse_at_word(parser, VYRE_WORD_MATCH)) {
         return VYRE_MATCH_NONE;
     }
-    vyre_lexer ahead = parser->state.lexer, cases = ahead;
+    vyre_lexer ahead = parser->state.lexer;
     vyre_token token;
     vyre_lexer_next(&ahead, &token);
     bool is_sure = is_surely_match(parser->state.token, token);
     if (!is_sure && token.kind != VYRE_TOKEN_LEFT_PAREN) {
         return VYRE_MATCH_NONE;
     }
-    while (token.kind != VYRE_TOKEN_LEFT_BRACE) {
-        if (token.kind == VYRE_TOKEN_SEMICOLON || token.kind == VYRE_TOKEN_RIGHT_BRACE ||
-            token.kind == VYRE_TOKEN_END) {
-            return is_sure ? VYRE_MATCH_STATEMENTS : VYRE_MATCH_NONE;
-        }
-        vyre_lexer_next(&ahead, &token);
+    /* All words up to the brace have the same one ahead: it is looked for once. */
+    vyre_match_ahead *known = &parser->state.match;
+    uint32_t here = parser->state.token.offset;
+    if (here < known->from || here >= known->to) {
+        *known = look_ahead(parser, ahead, token);
     }
-    cases = ahead;
-    do {
-        vyre_lexer_next(&ahead, &token);
-    } while (token.kind != VYRE_TOKEN_GIVES && token.kind != VYRE_TOKEN_SEMICOLON &&
-             token.kind != VYRE_TOKEN_LEFT_BRACE && token.kind != VYRE_TOKEN_RIGHT_BRACE &&
-             token.kind != VYRE_TOKEN_END);
-    return is_sure || token.kind == VYRE_TOKEN_GIVES ? form_of(cases) : VYRE_MATCH_NONE;
+    return is_sure || known->has_case ? (vyre_match_form)known->form : VYRE_MATCH_NONE;
 }
 
 uint32_t parse_match(vyre_parser *parser, uint32_t results) {

@@ -296,7 +296,7 @@ static uint32_t parse_values(vyre_parser *parser, uint32_t results) {
     }
 }
 
-static bool at_values(const vyre_parser *parser) {
+static bool at_values(vyre_parser *parser) {
     return (parse_at(parser, VYRE_TOKEN_IF) && !parse_at_choice(parser)) ||
            parse_at(parser, VYRE_TOKEN_FOR) || parse_at(parser, VYRE_TOKEN_LOOP) ||
            parse_at(parser, VYRE_TOKEN_INLINE) || parse_at_match(parser) == VYRE_MATCH_STATEMENTS;
@@ -482,6 +482,9 @@ static uint32_t explain_name(vyre_parser *parser, vyre_token first) {
     if (type) {
         snprintf(fix, sizeof fix, "declare it with `let name: %s = value;`, or `var` if it changes",
                  type);
+    } else if (parse_at(parser, VYRE_TOKEN_COLON)) {
+        snprintf(fix, sizeof fix,
+                 "only loops have labels: move it in front of a loop, or remove it");
     } else if (near.count) {
         snprintf(fix, sizeof fix, "write `%.*s`", (int)near.names[0].size, near.names[0].data);
     }

@@ -38,6 +38,13 @@ typedef struct vyre_open_block {
     uint32_t line;     /* of the brace */
 } vyre_open_block;
 
+/* What stands behind a word `match`, up to the next brace or semicolon. */
+typedef struct vyre_match_ahead {
+    uint32_t from, to; /* offsets of the word and of the brace or semicolon */
+    uint8_t form;      /* a vyre_match_form, if it is a `match` */
+    bool has_case;     /* so that it is one */
+} vyre_match_ahead;
+
 typedef struct vyre_parser_state {
     vyre_lexer lexer;
     vyre_token token; /* the next one */
@@ -46,6 +53,7 @@ typedef struct vyre_parser_state {
     } after;             /* right behind the one before */
     size_t base;         /* blocks of others below */
     size_t nodes, words; /* nodes of others below */
+    vyre_match_ahead match;
 } vyre_parser_state;
 
 typedef struct vyre_parser {

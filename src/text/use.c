@@ -160,5 +160,7 @@ void vyre_use_path(const char *from, vyre_str path, vyre_strbuf *out) {
     add_components(out, root, path);
     if (out->size > root && !out->failed) {
         vyre_strbuf_cut(out, out->size - 1); /* the last `/` */
+    } else if (!root) {
+        vyre_strbuf_putc(out, '.');
     }
 }

@@ -239,6 +239,10 @@ static void hostile_texts_end_soon(void **state) {
         {"semicolons", head, ";", "", 1000000, 702},
         {"programs without end", "", "program p(", "", 300000, 702},
         {"functions without end", "", "fn f() {", "", 300000, 202},
+        {"calls of a function match", "fn match(a: u32) -> u32 { return a; }\nconst A = 0",
+         " + match(1)", ";", 1000000, 307},
+        {"numbers of a case", "program p(y: inout buffer<u32>) over y { match gid { 0",
+         ", 0x7fffffff - 1", " => { } } }", 5000, 509},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         check_hostile(&texts[i]);

@@ -217,6 +217,8 @@ static void limits_hold(void **state) {
     vyre_module_free(must_load(files));
     snprintf(texts[COUNT - 2], sizeof texts[0], "use \"f%d\";", COUNT - 1);
     expect_error(files, 701, "f32", 1, 5, "more than 32 files");
+    memory_file itself[] = {{"a", "use \".\";", 0}, {0}};
+    expect_error(itself, 209, NULL, 1, 5, "there is no file .");
     memory_file marked[] = {{"a", "use \"b\";", 0}, {"b", "// \x1c\n", 0}, {0}};
     expect_error(marked, 209, NULL, 1, 5, "0x1c");
     memory_file folder[] = {{"a\nb/a", "use \"b\";", 0}, {"a\nb/b", "", 0}, {0}};
