@@ -28,7 +28,9 @@
     X(STRING_BYTES, 16777216, "bytes of all names of a program")                                   \
     X(SCOPES, 1048576, "inlined calls that places remember")                                       \
     X(TEXT_BYTES, 268435456, "bytes of a source text")                                             \
+    X(TEXT_ELEMENTS, 8388608, "elements of all constant arrays of a text")                         \
     X(FILES, 32, "files that a text uses, directly or through others")                             \
+    X(USES, 1024, "lines with `use` in a text and the files that it uses")                         \
     X(WIRE_BYTES, 1073741824, "bytes of a program's binary form")                                  \
     X(COMPILED, 131072, "instructions of a program that cpu and cuda compile, functions expanded") \
     X(DIAGNOSTICS, 100, "errors reported for a text before it gives up")

@@ -166,8 +166,9 @@ typedef struct vyre_unit {
     VYRE_VEC(uint32_t) callees;
     VYRE_VEC(vyre_source_part) parts; /* its files, the text itself first */
     vyre_uses uses;
-    vyre_arena files; /* the names of parts */
-    bool broken;      /* an operation's text has mistakes, which were reported */
+    vyre_arena files;  /* the names of parts */
+    uint64_t elements; /* of all constant arrays so far */
+    bool broken;       /* an operation's text has mistakes, which were reported */
 } vyre_unit;
 
 /* Something that can be called: a function, or an operation of the library, whose text is a unit of

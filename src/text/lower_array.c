@@ -102,6 +102,18 @@ static bool fill_row(vyre_lower *lower, const filling *f, uint32_t number, uint3
     return valid && !lower->unit->source.no_memory;
 }
 
+/* Counts the elements of an array; false, after a report, if the text has too many. */
+static bool count_elements(vyre_lower *lower, uint64_t count, vyre_spot spot) {
+    uint64_t before = lower->unit->elements;
+    lower->unit->elements += count;
+    if (before <= VYRE_LIMIT_TEXT_ELEMENTS && before + count > VYRE_LIMIT_TEXT_ELEMENTS) {
+        lower_report(lower, spot, 701, "remove some, or pass them as buffers",
+                     "the constant arrays of the text have more than %d elements",
+                     VYRE_LIMIT_TEXT_ELEMENTS);
+    }
+    return before + count <= VYRE_LIMIT_TEXT_ELEMENTS;
+}
+
 /* The lengths that the type states; false after a report. */
 static bool read_lengths(vyre_lower *lower, uint32_t list, filling *f) {
     uint64_t bytes = vyre_type_bytes(f->type);
@@ -120,7 +132,9 @@ static bool read_lengths(vyre_lower *lower, uint32_t list, filling *f) {
             return false;
         }
     }
-    return f->dimensions > 0;
+    return f->dimensions > 0 &&
+           count_elements(lower, bytes / vyre_type_bytes(f->type),
+                          lower_spot(lower, vyre_parser_item(&lower->parser, list, 0)));
 }
 
 bool lower_elements(vyre_lower *lower, uint32_t number, vyre_node node) {

@@ -90,7 +90,7 @@ static bool read_one(vyre_lexer *lexer, vyre_use *use) {
 }
 
 bool vyre_use_read(vyre_lexer *lexer, uint32_t part, vyre_uses *uses) {
-    for (;;) {
+    for (bool is_full = false;;) {
         vyre_lexer ahead = *lexer;
         vyre_token token;
         vyre_lexer_next(&ahead, &token);
@@ -101,7 +101,13 @@ bool vyre_use_read(vyre_lexer *lexer, uint32_t part, vyre_uses *uses) {
         vyre_use use = {.part = part};
         bool valid = read_one(&ahead, &use);
         *lexer = ahead;
-        if (valid && !vyre_vec_push(uses, use)) {
+        bool has_room = uses->count < VYRE_LIMIT_USES;
+        if (valid && !has_room && !is_full) {
+            vyre_source_report(lexer->source, use.spot, 701, "remove lines that say the same",
+                               "the text has more than %d lines with `use`", VYRE_LIMIT_USES);
+            is_full = true;
+        }
+        if (valid && has_room && !vyre_vec_push(uses, use)) {
             return false;
         }
     }

@@ -241,12 +241,34 @@ static void hostile_texts_end_soon(void **state) {
         {"functions without end", "", "fn f() {", "", 300000, 202},
         {"calls of a function match", "fn match(a: u32) -> u32 { return a; }\nconst A = 0",
          " + match(1)", ";", 1000000, 307},
-        {"numbers of a case", "program p(y: inout buffer<u32>) over y { match gid { 0",
-         ", 0x7fffffff - 1", " => { } } }", 5000, 509},
+        {"lines with use", "", "use hash.fnv1a_32;\n", "", 1000000, 701},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         check_hostile(&texts[i]);
     }
+}
+
+/* A short text cannot ask for much memory, nor a long list for much time. */
+static void tables_are_bounded(void **state) {
+    (void)state;
+    char text[65536] = "", *to = text;
+    for (int i = 0; i < 1000; i++) {
+        to += sprintf(to, "const T%d: u8[524288] = [1; 524288];\n", i);
+    }
+    vyre_diagnostics *found = parse_wrong(text, strlen(text), VYRE_STATUS_LIMIT);
+    assert_int_equal(vyre_diagnostics_count(found), 1);
+    assert_int_equal(vyre_diagnostics_get(found, 0)->code, 701);
+    assert_int_equal(vyre_diagnostics_get(found, 0)->line, 17);
+    vyre_diagnostics_free(found);
+    to = text + sprintf(text, "program p(y: inout buffer<u32>) over y { match gid { 0");
+    for (int i = 1; i < 5000; i++) {
+        to += sprintf(to, ", %d", i);
+    }
+    sprintf(to, " => { y[gid] = 1; } } }");
+    found = parse_wrong(text, strlen(text), VYRE_STATUS_LIMIT);
+    assert_int_equal(vyre_diagnostics_count(found), 1);
+    assert_non_null(strstr(vyre_diagnostics_get(found, 0)->message, "more than 4096 numbers"));
+    vyre_diagnostics_free(found);
 }
 
 /* Functions that call one another twice each: as many calls as 2 to the power of their number. */
@@ -504,6 +526,7 @@ int main(void) {
         cmocka_unit_test(errors_are_counted_and_then_given_up),
         cmocka_unit_test(a_function_is_reported_once),
         cmocka_unit_test(hostile_texts_end_soon),
+        cmocka_unit_test(tables_are_bounded),
         cmocka_unit_test(inlining_is_bounded),
         cmocka_unit_test(sizes_are_bounded),
         cmocka_unit_test(chains_of_constants_are_bounded),
