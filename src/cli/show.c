@@ -15,6 +15,7 @@
 #include "pass/fill.h"
 #include "pass/pass.h"
 #include "wire/layout.h"
+#include "wire/variants.h"
 
 /* The stages that every program has; behind them come those of the built-in backends. */
 enum { STAGE_IR, STAGE_OPT, STAGE_WIRE };
@@ -161,7 +162,8 @@ static section read_section(const uint8_t *bytes, uint32_t index) {
     };
     const uint8_t *entry = bytes + WIRE_AT_TABLE + (size_t)index * WIRE_ENTRY_BYTES;
     uint64_t count = wire_get_u32(entry + WIRE_ENTRY_COUNT);
-    return (section){.name = names[wire_get_u32(entry + WIRE_ENTRY_NUMBER)],
+    uint32_t number = wire_get_u32(entry + WIRE_ENTRY_NUMBER);
+    return (section){.name = number == WIRE_VARIANTS ? "variants" : names[number],
                      .offset = wire_get_u32(entry + WIRE_ENTRY_OFFSET),
                      .bytes = count * wire_get_u32(entry + WIRE_ENTRY_ITEM_BYTES),
                      .count = count};
