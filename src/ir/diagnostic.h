@@ -16,6 +16,10 @@ typedef struct vyre_call_list {
 const vyre_diagnostic_call *vyre_scope_calls(const vyre_call_scope *scopes, const char *strings,
                                              uint32_t scope, vyre_call_list *list);
 
+/* The file of scopes in sums of floats, whose text is part of the library. No file of the user has
+ * that path. */
+#define VYRE_SUM_FILE "<sum>"
+
 /* The file of a scope's places; NULL for the program's own. */
 const char *vyre_scope_file(const vyre_call_scope *scopes, const char *strings, uint32_t scope);
 

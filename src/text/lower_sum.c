@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ir/builder.h"
+#include "ir/diagnostic.h"
 #include "text/lower_sum.h"
 
 /* The text of sum.vyre, put into the library by the build. */
@@ -55,7 +56,7 @@ static vyre_operand call(vyre_lower *lower, const char *id, const char *function
     char entry[32];
     snprintf(entry, sizeof entry, "%s_%s", function, vyre_type_name((vyre_type)sums->sum));
     vyre_library_source source = {.id = id,
-                                  .file = "sum.vyre",
+                                  .file = VYRE_SUM_FILE,
                                   .text = vyre_sum_text,
                                   .text_size = strlen(vyre_sum_text),
                                   .form = VYRE_LIBRARY_FUNCTION,
