@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "text/lower.h"
+#include "text/lower_let.h"
 #include "text/lower_match.h"
 
 static vyre_lower_block *top(vyre_lower *lower) {
@@ -403,6 +404,7 @@ static void push_values(vyre_lower *lower, uint32_t list, uint32_t names, uint32
         }
         vyre_value_type found = type_of(name);
         vyre_operand value = lower_expression(lower, node, found);
+        lower_adopt(lower, node, &value, found);
         /* The builder compares scalars of several exits, and says where both are. */
         bool by_builder =
             !name.detail && vyre_type_is_scalar(found) && value.kind == VYRE_OPERAND_VALUE;

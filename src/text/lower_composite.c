@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "text/lower.h"
+#include "text/lower_let.h"
 
 bool lower_add_leaf(vyre_lower *lower, uint64_t leaf) {
     bool stored = lower->leaves.count < VYRE_NONE && vyre_vec_push(&lower->leaves, leaf);
@@ -84,13 +85,18 @@ void lower_refuse_composite(vyre_lower *lower, vyre_operand *operand, vyre_spot 
 
 /* Making vectors */
 
-/* Lowers the arguments of a call onto `operands`; false if one is wrong. */
-static bool lower_arguments(vyre_lower *lower, vyre_node call, vyre_value_type expected) {
+/* Lowers the arguments of a call onto `operands`; false if one is wrong. Their type is expected,
+ * and perhaps needed. */
+static bool lower_arguments(vyre_lower *lower, vyre_node call, vyre_value_type expected,
+                            bool is_needed) {
     uint32_t count = vyre_parser_count(&lower->parser, call.b);
     bool valid = true;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t node = vyre_parser_item(&lower->parser, call.b, i);
         vyre_operand operand = lower_expression(lower, node, expected);
+        if (is_needed) {
+            lower_adopt(lower, node, &operand, expected);
+        }
         valid &= operand.kind != VYRE_OPERAND_POISON;
         if (!vyre_vec_push(&lower->operands, operand)) {
             lower_no_memory(lower);
@@ -173,11 +179,22 @@ static vyre_operand make_vector(vyre_lower *lower, vyre_node call, vyre_value_ty
 vyre_operand lower_construct(vyre_lower *lower, vyre_node node) {
     size_t first = lower->operands.count;
     vyre_operand result = lower_poison();
-    if (lower_arguments(lower, node, vyre_scalar_of(node.detail))) {
+    if (lower_arguments(lower, node, vyre_scalar_of(node.detail), true)) {
         result = make_vector(lower, node, node.detail, first);
     }
     lower->operands.count = first;
     return result;
+}
+
+/* Components have one type. */
+static void adopt_components(vyre_lower *lower, vyre_node call, size_t first) {
+    uint32_t nodes[4], count = vyre_parser_count(&lower->parser, call.b);
+    for (uint32_t i = 0; i < count && count <= 4; i++) {
+        nodes[i] = vyre_parser_item(&lower->parser, call.b, i);
+    }
+    if (count <= 4) {
+        lower_adopt_same(lower, nodes, lower->operands.items + first, count, 0xf);
+    }
 }
 
 vyre_operand lower_construct_any(vyre_lower *lower, vyre_node call, uint32_t count,
@@ -185,7 +202,8 @@ vyre_operand lower_construct_any(vyre_lower *lower, vyre_node call, uint32_t cou
     size_t first = lower->operands.count;
     vyre_operand result = lower_poison();
     vyre_type scalar = vyre_scalar_of(expected);
-    if (lower_arguments(lower, call, scalar)) {
+    if (lower_arguments(lower, call, scalar, false)) {
+        adopt_components(lower, call, first);
         bool real = false;
         vyre_type found = VYRE_TYPE_VOID;
         for (size_t i = first; i < lower->operands.count && !found; i++) {
@@ -238,6 +256,7 @@ vyre_operand lower_construct_struct(vyre_lower *lower, vyre_node call, vyre_valu
         vyre_field field = lower->types.fields.items[owner.fields + i];
         uint32_t node = vyre_parser_item(&lower->parser, call.b, i);
         vyre_operand operand = lower_expression(lower, node, field.type);
+        lower_adopt(lower, node, &operand, field.type);
         valid &= check_field(lower, &operand, &owner, &field, lower_spot(lower, node));
         if (!vyre_vec_push(&lower->operands, operand)) {
             lower_no_memory(lower);

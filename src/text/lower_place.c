@@ -1,6 +1,7 @@
 #include "base/near.h"
 #include "ir/lookup.h"
 #include "text/lower.h"
+#include "text/lower_let.h"
 
 static vyre_text_place no_place(void) {
     return (vyre_text_place){.kind = VYRE_PLACE_NONE, .symbol = VYRE_NONE};
@@ -360,11 +361,17 @@ void lower_assign_list(vyre_lower *lower, vyre_node node) {
         }
     }
     lower_several(lower, node.b, count);
+    vyre_node right = lower_node(lower, node.b);
+    bool is_list =
+        right.kind == VYRE_NODE_LIST && vyre_parser_count(&lower->parser, right.a) == count;
     for (uint32_t i = 0; i < count && !lower->unit->source.no_memory; i++) {
         vyre_text_place place = lower->places.items[first + i];
         vyre_operand value = lower->operands.items[values + i];
         bool is_open = place.kind == VYRE_PLACE_NONE || place.kind == VYRE_PLACE_NOWHERE;
         vyre_value_type type = is_open ? VYRE_TYPE_VOID : place.type;
+        if (is_list) {
+            lower_adopt(lower, vyre_parser_item(&lower->parser, right.a, i), &value, type);
+        }
         if (lower_check_type(lower, &value, type, assigned, place.symbol,
                              lower_spot(lower, node.b))) {
             lower_write(lower, &place, value);
