@@ -58,7 +58,7 @@ extern "C" {
 /* The host that a table or bundle needs: the same major version, and this minor version or a later
  * one. */
 #define VYRE_ABI_MAJOR 1
-#define VYRE_ABI_MINOR 1
+#define VYRE_ABI_MINOR 2
 #define VYRE_ABI (VYRE_ABI_MAJOR << 16 | VYRE_ABI_MINOR)
 
 /* Whether a table is long enough to contain a field: VYRE_HAS(host, program_wire). */
@@ -216,7 +216,8 @@ typedef struct vyre_op_set {
     X(PERSISTENT_THREADS, 7, "persistent_threads") /* kernels that poll a work queue */            \
     X(GRID_SYNC, 8, "grid_sync")                   /* grid barriers inside one dispatch */         \
     X(DISTRIBUTED, 9, "distributed")               /* one program on several devices */            \
-    X(PHASES, 10, "phases") /* several phases: repeat, scratch arrays, domains from memory */
+    X(PHASES, 10, "phases")   /* several phases: repeat, scratch arrays, domains from memory */    \
+    X(RECORDS, 12, "records") /* buffers of records, since 1.2; without, the host lowers them */
 
 typedef enum vyre_feature {
 #define VYRE_FEATURE_ENUM(name, bit, text) VYRE_FEATURE_##name = 1 << bit,

@@ -24,7 +24,7 @@
 
 enum {
     MOST_VALUES = 256,
-    MOST_ARRAYS = 24,
+    MOST_ARRAYS = 40,
     MOST_VARIABLES = 16,
     MOST_DEPTH = 4,   /* blocks in one another */
     MOST_LANES = 640, /* invocations of a phase */
@@ -52,11 +52,14 @@ typedef struct generated_array {
     uint32_t stride; /* USAGE_OWN: elements of each invocation */
     vyre_op update;  /* USAGE_UPDATE */
     bool by_numbers; /* ARRAY_PRIVATE: indices are constants */
+    bool is_field;   /* of the records of a buffer */
 } generated_array;
 
 typedef struct generator {
     vyre_builder *b;
     uint64_t random;
+    uint64_t record_random; /* of its own, so that programs without records stay what they are */
+    bool has_records;
     conform_trial *trial;
     bool failed; /* no memory */
 

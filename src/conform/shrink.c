@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "conform/compare.h"
+#include "ir/lookup.h"
 
 /* A backend that hangs makes every try as long as the timeout of a run. */
 enum { MOST_TRIES = 50000, MOST_SECONDS = 300 };
@@ -358,11 +359,24 @@ static bool drop_values(shrinker *s) {
     return any;
 }
 
+/* The line that the program starts with, behind its structs. */
+static size_t find_head(const shrinker *s) {
+    static const char start[] = "program ";
+    size_t head = 0;
+    while (head + 1 < s->lines.count &&
+           (s->lines.items[head].size < sizeof start ||
+            memcmp(s->lines.items[head].text, start, sizeof start - 1))) {
+        head++;
+    }
+    return head;
+}
+
 /* Arguments of the program, and the claim behind them, are parts of its first line. */
 static bool drop_arguments(shrinker *s) {
     bool any = false;
-    for (size_t from = 0; from < s->lines.items[0].size && !s->failed;) {
-        const line *head = &s->lines.items[0];
+    for (size_t from = 0; from < s->lines.items[find_head(s)].size && !s->failed;) {
+        size_t number = find_head(s);
+        const line *head = &s->lines.items[number];
         bool starts = head->text[from] == '(' || head->text[from] == ',';
         size_t end = from + 1;
         int depth = 0;
@@ -375,11 +389,12 @@ static bool drop_arguments(shrinker *s) {
         vyre_strbuf text = {0};
         if (starts && end < head->size) {
             bool first = head->text[from] == '(';
+            put_lines(s, &text, 0, number);
             vyre_strbuf_add(&text, head->text, first ? from + 1 : from);
             end += first && head->text[end] == ',';
             vyre_strbuf_add(&text, head->text + end, head->size - end);
             vyre_strbuf_putc(&text, '\n');
-            put_lines(s, &text, 1, s->lines.count);
+            put_lines(s, &text, number + 1, s->lines.count);
         }
         bool taken = text.size && try_text(s, &text);
         any |= taken;
@@ -426,12 +441,15 @@ static bool lower_numbers(shrinker *s) {
     return any;
 }
 
-static vyre_type argument_type(const vyre_program *program, const char *name, bool *is_buffer) {
+/* Void if there is none of that name. An element of a buffer has `element` bytes. */
+static vyre_type argument_type(const vyre_program *program, const char *name, bool *is_buffer,
+                               size_t *element) {
     const vyre_ir *ir = vyre_program_ir(program);
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         if (!strcmp(ir->strings + ir->args[i].name, name)) {
             *is_buffer = ir->args[i].resource != VYRE_NONE;
-            return (vyre_type)ir->args[i].type;
+            *element = vyre_arg_bytes(ir, &ir->args[i]);
+            return vyre_arg_shown_type(&ir->args[i]);
         }
     }
     return VYRE_TYPE_VOID;
@@ -443,7 +461,8 @@ static void shrink_values(shrinker *s) {
     for (size_t i = 0; i < trial->value_count;) {
         conform_trial_value *value = &trial->values[i];
         bool is_buffer = false;
-        vyre_type type = argument_type(trial->program, value->name, &is_buffer);
+        size_t element = 1;
+        vyre_type type = argument_type(trial->program, value->name, &is_buffer, &element);
         if (type == VYRE_TYPE_VOID) {
             vyre_free(value->name);
             vyre_free(value->data);
@@ -453,9 +472,9 @@ static void shrink_values(shrinker *s) {
         size_t bytes = vyre_type_bytes(type);
         for (size_t size = value->size; is_buffer && size;) {
             size_t before = value->size;
-            value->size = size / 2 / bytes * bytes;
+            value->size = size / 2 / element * element;
             if (!still_fails(s, trial->program)) {
-                value->size = before - bytes;
+                value->size = before - element;
                 if (!still_fails(s, trial->program)) {
                     value->size = before;
                     break;

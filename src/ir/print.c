@@ -203,10 +203,15 @@ static void print_operands(printer *p, const uint32_t *values, uint32_t count) {
 /* Expressions */
 
 static void print_element(printer *p, const vyre_inst *inst) {
-    print_resource(p, vyre_access_resource(inst));
+    const vyre_resource *row = vyre_access_array(p->ir, inst);
+    bool is_field = vyre_resource_is_field(row);
+    print_resource(p, is_field ? row->size : vyre_access_resource(inst));
     vyre_strbuf_putc(&p->text, '[');
     print_operand(p, vyre_access_index(p->ir, inst));
     vyre_strbuf_putc(&p->text, ']');
+    if (is_field) {
+        vyre_strbuf_printf(&p->text, ".at%u", row->length);
+    }
 }
 
 /* A call whose first argument is an element: atomics and uniform_load. */
@@ -564,6 +569,53 @@ static void print_steps(printer *p) {
     }
 }
 
+/* The name of a struct for the records of an argument, which the program does not bear. */
+static void print_record_name(vyre_strbuf *text, const vyre_ir *ir, const vyre_arg *arg) {
+    size_t start = text->size;
+    vyre_strbuf_printf(text, "%s_record", ir->strings + arg->name);
+    if (!text->failed && !strcmp(text->data + start, ir->strings)) {
+        vyre_strbuf_putc(text, '_');
+    }
+}
+
+/* Scalars that nobody uses, until what is aligned so stands at `end`: as large as they can be
+ * without moving others. Gives the largest size, or `alignment`. */
+static uint32_t print_unused(vyre_strbuf *text, uint32_t at, uint32_t end, uint32_t alignment,
+                             uint32_t record_bytes) {
+    uint32_t largest = alignment;
+    while ((at + alignment - 1) / alignment * alignment != end) {
+        uint32_t bytes = 8;
+        while (at % bytes || at + bytes > end || record_bytes % bytes) {
+            bytes /= 2;
+        }
+        vyre_strbuf_printf(text, "    at%u: u%u,\n", at, bytes * 8);
+        at += bytes;
+        largest = bytes > largest ? bytes : largest;
+    }
+    return largest;
+}
+
+/* The struct that has the fields of a record where they are. */
+static void print_record(vyre_strbuf *text, const vyre_ir *ir, const vyre_arg *arg) {
+    uint32_t at = 0, alignment = 1, record_bytes = ir->resources[arg->resource].length;
+    vyre_strbuf_puts(text, "struct ");
+    print_record_name(text, ir, arg);
+    vyre_strbuf_puts(text, " {\n");
+    for (uint32_t i = 0; i < ir->resource_count; i++) {
+        const vyre_resource *row = &ir->resources[i];
+        if (vyre_resource_is_field(row) && row->size == arg->resource) {
+            vyre_type type = vyre_resource_type(row);
+            uint32_t bytes = vyre_type_bytes(type);
+            uint32_t largest = print_unused(text, at, row->length, bytes, record_bytes);
+            alignment = largest > alignment ? largest : alignment;
+            vyre_strbuf_printf(text, "    at%u: %s,\n", row->length, vyre_type_name(type));
+            at = row->length + bytes;
+        }
+    }
+    print_unused(text, at, record_bytes, alignment, record_bytes);
+    vyre_strbuf_puts(text, "}\n\n");
+}
+
 void vyre_argument_print(vyre_strbuf *text, const vyre_ir *ir, uint32_t index) {
     static const char *const access[] = {"", "inout ", "out "};
     const vyre_arg *arg = &ir->args[index];
@@ -574,7 +626,13 @@ void vyre_argument_print(vyre_strbuf *text, const vyre_ir *ir, uint32_t index) {
         return;
     }
     const vyre_resource *buffer = &ir->resources[arg->resource];
-    vyre_strbuf_printf(text, "%sbuffer<%s>", access[buffer->access], type);
+    vyre_strbuf_printf(text, "%sbuffer<", access[buffer->access]);
+    if (vyre_resource_has_records(buffer)) {
+        print_record_name(text, ir, arg);
+    } else {
+        vyre_strbuf_puts(text, type);
+    }
+    vyre_strbuf_putc(text, '>');
     if (buffer->size != VYRE_NONE) {
         vyre_strbuf_putc(text, '[');
         vyre_size_print(text, ir, buffer->size);
@@ -584,6 +642,12 @@ void vyre_argument_print(vyre_strbuf *text, const vyre_ir *ir, uint32_t index) {
 
 static void print_header(printer *p) {
     const vyre_ir *ir = p->ir;
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
+        uint32_t resource = ir->args[i].resource;
+        if (resource != VYRE_NONE && vyre_resource_has_records(&ir->resources[resource])) {
+            print_record(&p->text, ir, &ir->args[i]);
+        }
+    }
     vyre_strbuf_printf(&p->text, "program %s(", ir->strings);
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         vyre_strbuf_puts(&p->text, i ? ", " : "");

@@ -35,6 +35,7 @@ typedef struct verifier {
     vyre_fault fault;                  /* of the first error that blames no instruction */
     uint32_t next_const, next_operand; /* canonical order: the next one to be used first */
     bool has_errors, no_memory;
+    uint64_t used_fields[VYRE_LIMIT_RESOURCES / 64]; /* a bit for each that an instruction uses */
 } verifier;
 
 /* What the code of a phase contains, for the checks that follow. */

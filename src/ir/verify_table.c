@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "ir/lookup.h"
 #include "ir/verify.h"
 #include "ir/word.h"
 
@@ -70,7 +71,8 @@ static bool check_args(verifier *v) {
     uint32_t buffers = 0;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         const vyre_arg *arg = &ir->args[i];
-        if (!is_scalar_type(arg->type)) {
+        bool has_records = arg->type == VYRE_TYPE_VOID && arg->resource != VYRE_NONE;
+        if (!is_scalar_type(arg->type) && !has_records) {
             return verify_not_canonical(v, VYRE_SECTION_ARGS, i, "has no type");
         }
         if (arg->resource != VYRE_NONE) {
@@ -183,18 +185,47 @@ static bool check_buffer_size(verifier *v, uint32_t buffer, uint32_t first, uint
     return true;
 }
 
+/* A field lies in a record of its buffer, behind the field before it. */
+static bool check_field(verifier *v, uint32_t index) {
+    const vyre_ir *ir = v->ir;
+    const vyre_resource *row = &ir->resources[index], *before = index ? row - 1 : row;
+    const vyre_resource *base = row->size < index ? &ir->resources[row->size] : row;
+    uint32_t bytes = vyre_type_bytes((vyre_type)row->type);
+    bool fits = vyre_resource_has_records(base) && row->access == base->access &&
+                row->type != VYRE_TYPE_BOOL && row->length % bytes == 0 &&
+                base->length % bytes == 0 && row->length < base->length;
+    bool follows = before->kind != VYRE_RESOURCE_FIELD || before->size < row->size ||
+                   (before->size == row->size &&
+                    before->length + vyre_type_bytes((vyre_type)before->type) <= row->length);
+    return (fits && follows) || verify_not_canonical(v, VYRE_SECTION_RESOURCES, index,
+                                                     "is no field of a record, or out of order");
+}
+
+/* Where a kind of array stands among the others. */
+static uint32_t stage_of(const vyre_resource *row) {
+    return row->kind <= VYRE_RESOURCE_SCRATCH ? row->kind : vyre_resource_is_field(row) ? 2u : 3u;
+}
+
 static bool check_resources(verifier *v, uint32_t *next_size) {
     const vyre_ir *ir = v->ir;
-    uint32_t stage = VYRE_RESOURCE_BUFFER;
+    uint32_t stage = 0;
     for (uint32_t i = 0; i < ir->resource_count; i++) {
         const vyre_resource *row = &ir->resources[i];
         uint32_t kind = row->kind < VYRE_RESOURCE_SHARED ? row->kind : VYRE_RESOURCE_SHARED;
-        if (row->kind > VYRE_RESOURCE_PRIVATE || kind < stage || row->zero ||
-            !is_scalar_type(row->type) || row->access > VYRE_ACCESS_OUT) {
+        bool known = row->kind <= VYRE_RESOURCE_PRIVATE || vyre_resource_is_field(row);
+        bool has_records = vyre_resource_has_records(row);
+        if (!known || stage_of(row) < stage || row->zero ||
+            (!is_scalar_type(row->type) && !has_records) || row->access > VYRE_ACCESS_OUT) {
             return verify_not_canonical(v, VYRE_SECTION_RESOURCES, i,
                                         "is malformed or out of order");
         }
-        stage = kind;
+        stage = stage_of(row);
+        if (vyre_resource_is_field(row)) {
+            if (!check_field(v, i)) {
+                return false;
+            }
+            continue;
+        }
         if (kind == VYRE_RESOURCE_SHARED) {
             if (row->size != VYRE_NONE || !row->length || row->access != VYRE_ACCESS_INOUT) {
                 return verify_not_canonical(v, VYRE_SECTION_RESOURCES, i,
@@ -202,7 +233,8 @@ static bool check_resources(verifier *v, uint32_t *next_size) {
             }
             continue;
         }
-        if (row->length || (kind == VYRE_RESOURCE_SCRATCH && row->access != VYRE_ACCESS_INOUT)) {
+        if ((has_records ? !row->length || row->length > VYRE_LIMIT_RECORD_BYTES : row->length) ||
+            (kind == VYRE_RESOURCE_SCRATCH && row->access != VYRE_ACCESS_INOUT)) {
             return verify_not_canonical(v, VYRE_SECTION_RESOURCES, i,
                                         "has fields that its kind does not have");
         }
@@ -354,7 +386,7 @@ static bool check_steps(verifier *v, uint32_t *next_size) {
     const vyre_ir *ir = v->ir;
     uint32_t ends[VYRE_LIMIT_REPEATS], depth = 0, phase = 0, next_resource = 0;
     while (next_resource < ir->resource_count &&
-           ir->resources[next_resource].kind <= VYRE_RESOURCE_SCRATCH) {
+           vyre_resource_is_global(&ir->resources[next_resource])) {
         next_resource++;
     }
     for (uint32_t i = 0; i < ir->step_count; i++) {

@@ -177,7 +177,8 @@ static void walk_access(walk *w, size_t from, uint32_t inst) {
     if (i->op == VYRE_OP_STORE) {
         close_overwritten(w, from, inst);
     }
-    if (!clears && range->place != VYRE_NONE && w->open.count - from < MOST_OPEN) {
+    bool is_dense = !vyre_resource_is_field(vyre_access_array(w->ir, i));
+    if (!clears && is_dense && range->place != VYRE_NONE && w->open.count - from < MOST_OPEN) {
         w->no_memory = !vyre_vec_push(&w->open, (open_access){inst, range});
     }
 }

@@ -228,6 +228,9 @@ bool range_length(range_state *s, uint32_t resource, poly *out) {
         *out = poly_constant(row->length);
         return true;
     }
+    if (vyre_resource_is_field(row)) {
+        return range_length(s, row->size, out);
+    }
     if (s->has_length[resource] == 2) {
         *out = range_unkeep(s->lengths[resource]);
         return true;

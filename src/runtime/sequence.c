@@ -5,8 +5,10 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 #include "pass/phase.h"
+#include "pass/records.h"
 #include "pass/split.h"
 #include "runtime/device.h"
 #include "trace/trace.h"
@@ -19,7 +21,8 @@ typedef struct part {
 
 struct vyre_sequence {
     const vyre_backend *backend;
-    vyre_program *program; /* without grid barriers that the backend does not have */
+    vyre_program *original; /* as the caller binds its arguments */
+    vyre_program *program;  /* without records and grid barriers that the backend does not have */
     bool was_split;
     bool whole; /* the backend takes it as it is now: parts[0] has its pipeline */
     part *parts;
@@ -41,7 +44,8 @@ static bool has_phases(const vyre_ir *ir) {
 
 bool vyre_sequence_needed(const vyre_backend *backend, const vyre_program *program) {
     uint32_t features = backend->slots->features(backend);
-    return (!(features & VYRE_FEATURE_PHASES) && has_phases(vyre_program_ir(program))) ||
+    return (!(features & VYRE_FEATURE_RECORDS) && vyre_has_records(program)) ||
+           (!(features & VYRE_FEATURE_PHASES) && has_phases(vyre_program_ir(program))) ||
            (!(features & VYRE_FEATURE_GRID_SYNC) && has_grid_barriers(program));
 }
 
@@ -59,12 +63,22 @@ static vyre_status make_part(vyre_sequence *s, vyre_device *device, uint64_t dea
 static vyre_status make_parts(vyre_sequence *s, vyre_device *device, const vyre_program *program,
                               uint64_t deadline_ns) {
     uint32_t features = s->backend->slots->features(s->backend);
-    if (!(features & VYRE_FEATURE_GRID_SYNC)) {
-        VYRE_TRY(vyre_split_grid_barriers(program, &s->program));
+    s->original = s->program = vyre_program_retain((vyre_program *)(uintptr_t)program);
+    vyre_program_retain(s->program);
+    if (!(features & VYRE_FEATURE_RECORDS) && vyre_has_records(program)) {
+        vyre_program *lowered;
+        VYRE_TRY(vyre_lower_records(program, &lowered));
+        vyre_program_release(s->program);
+        s->program = lowered;
     }
-    s->was_split = s->program;
-    if (!s->was_split) {
-        s->program = vyre_program_retain((vyre_program *)(uintptr_t)program);
+    vyre_program *split = NULL;
+    if (!(features & VYRE_FEATURE_GRID_SYNC)) {
+        VYRE_TRY(vyre_split_grid_barriers(s->program, &split));
+    }
+    s->was_split = split;
+    if (split) {
+        vyre_program_release(s->program);
+        s->program = split;
     }
     s->whole = features & VYRE_FEATURE_PHASES;
     s->part_count = s->whole ? 1 : vyre_program_ir(s->program)->phase_count;
@@ -103,6 +117,7 @@ void vyre_sequence_free(vyre_sequence *s) {
     }
     vyre_free(s->parts);
     vyre_program_release(s->program);
+    vyre_program_release(s->original);
     vyre_free(s);
 }
 
@@ -526,7 +541,7 @@ static vyre_status begin_run(run *r, const vyre_sequence *s, const vyre_call *ca
         r->deadline_ns =
             call->config->timeout_ns < UINT64_MAX - now ? now + call->config->timeout_ns : 0;
     }
-    VYRE_TRY(vyre_plan_init_again(&r->plan, s->program, s->was_split, call));
+    VYRE_TRY(vyre_plan_init_again(&r->plan, s->original, s->program, s->was_split, call));
     r->arrays = vyre_alloc_zeroed(r->ir->resource_count, sizeof *r->arrays);
     r->iterations = vyre_alloc_zeroed(r->ir->step_count, sizeof *r->iterations);
     if (!r->arrays || !r->iterations) {
@@ -537,7 +552,7 @@ static vyre_status begin_run(run *r, const vyre_sequence *s, const vyre_call *ca
         const vyre_resource *row = &r->ir->resources[i];
         if (row->kind <= VYRE_RESOURCE_SCRATCH) {
             uint64_t length = vyre_plan_length(&r->plan, i);
-            r->arrays[i].size = (size_t)(length * vyre_type_bytes((vyre_type)row->type));
+            r->arrays[i].size = (size_t)(length * vyre_resource_stride(r->ir, row));
         }
     }
     return VYRE_OK;

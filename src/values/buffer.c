@@ -188,6 +188,7 @@ static vyre_status parse_rule(const values_buffer_source *source, rule kind, con
     uint64_t count = 0;
     VYRE_TRY(split(&p, rules[kind].most));
     VYRE_TRY(parse_part(&p, 0, VYRE_TYPE_U64, &count));
+    count = count > UINT64_MAX / source->scale ? UINT64_MAX : count * source->scale;
     if (kind == RULE_ZEROS) {
         VYRE_TRY(check_length(&p, count));
         vyre_strbuf_repeat(out, 0, count * vyre_type_bytes(source->type));

@@ -187,6 +187,13 @@ static vyre_status check_section(input *in, size_t entry, uint32_t *next_id, siz
 /* The version is the lowest that has all that is there, as wire_minor says. */
 static vyre_status check_minor(const input *in) {
     uint32_t needed = in->counts[VYRE_SECTION_REQUIREMENTS] ? 1 : 0;
+    const uint8_t *row = in->bytes + in->offsets[VYRE_SECTION_RESOURCES];
+    for (uint32_t i = 0; i < in->counts[VYRE_SECTION_RESOURCES] && needed < WIRE_MINOR; i++) {
+        uint32_t minor = wire_resource_minor(row[offsetof(vyre_resource, kind)],
+                                             row[offsetof(vyre_resource, type)]);
+        needed = minor > needed ? minor : needed;
+        row += sizeof(vyre_resource);
+    }
     const uint8_t *scopes = in->bytes + in->offsets[VYRE_SECTION_SCOPES];
     for (uint32_t i = 0; i < in->counts[VYRE_SECTION_SCOPES] && !needed; i++) {
         needed = wire_get_u32(scopes + i * sizeof(vyre_call_scope) +

@@ -13,7 +13,7 @@
 
 enum {
     WIRE_MAJOR = 1,
-    WIRE_MINOR = 1, /* the newest that is read; written is the lowest that will do */
+    WIRE_MINOR = 2, /* the newest that is read; written is the lowest that will do */
 
     /* Header */
     WIRE_AT_MAGIC = 0,     /* 8 bytes */
@@ -54,9 +54,18 @@ _Static_assert(VYRE_OPS(WIRE_COUNT_OP) == 106,
                "give a new operation its version in wire_op_minor, then count it here");
 #undef WIRE_COUNT_OP
 
+/* The same for an array. */
+static inline uint32_t wire_resource_minor(uint32_t kind, uint32_t type) {
+    return kind == VYRE_RESOURCE_FIELD || type == VYRE_TYPE_VOID ? 2 : 0;
+}
+
 /* The same for all that a program uses. */
 static inline uint32_t wire_minor(const vyre_ir *ir) {
     uint32_t minor = ir->requirement_count ? 1 : 0;
+    for (uint32_t i = 0; i < ir->resource_count && minor < WIRE_MINOR; i++) {
+        uint32_t needed = wire_resource_minor(ir->resources[i].kind, ir->resources[i].type);
+        minor = needed > minor ? needed : minor;
+    }
     for (uint32_t i = 0; i < ir->scope_count && !minor; i++) {
         minor = ir->scopes[i].file ? 1 : 0;
     }

@@ -7,6 +7,10 @@
 #include "ir/cases.h"
 #include "ir/lookup.h"
 
+uint32_t emit_element_bytes(const emit *e, uint32_t resource) {
+    return vyre_resource_stride(e->ir, &e->ir->resources[resource]);
+}
+
 vyre_type emit_element_type(const emit *e, uint32_t resource) {
     return vyre_resource_type(&e->ir->resources[resource]);
 }
@@ -79,8 +83,8 @@ uint32_t emit_load_uniform(emit *e, uint32_t inst, uint32_t index) {
     vyre_type type = emit_element_type(e, resource);
     uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, vyre_access_index(e->ir, i)), 1, index);
     e->touched = resource;
-    uint32_t id =
-        emit_load_at(e, type, 1, element_pointer(e, inst, resource, wide, vyre_type_bytes(type)));
+    uint32_t id = emit_load_at(
+        e, type, 1, element_pointer(e, inst, resource, wide, emit_element_bytes(e, resource)));
     e->touched = VYRE_NONE;
     return id;
 }
@@ -150,8 +154,7 @@ static uint32_t load_masked(emit *e, vyre_type type, uint32_t pointer, uint32_t 
 
 /* Indices of all lanes in 64 bits; of private arrays, with the lane in it. */
 uint32_t emit_lane_pointers(emit *e, uint32_t resource, uint32_t wide) {
-    uint32_t start = emit_array_start(e, resource),
-             bytes = vyre_type_bytes(emit_element_type(e, resource));
+    uint32_t start = emit_array_start(e, resource), bytes = emit_element_bytes(e, resource);
     if (e->ir->resources[resource].kind != VYRE_RESOURCE_PRIVATE) {
         return pointers_to(e, start, wide, bytes);
     }
@@ -210,7 +213,7 @@ static void emit_load(emit *e, uint32_t inst) {
     emit_span span;
     if (!cpu_varies(&e->facts, index)) {
         uint32_t wide = emit_one_index(e, index);
-        uint64_t bytes = (uint64_t)vyre_type_bytes(type) * (is_private ? e->lanes : 1);
+        uint64_t bytes = (uint64_t)vyre_resource_stride(e->ir, array) * (is_private ? e->lanes : 1);
         uint32_t at = element_pointer(e, inst, vyre_access_resource(i), wide, bytes);
         emit_define(e, inst, emit_load_at(e, type, is_private ? e->lanes : 1, at));
     } else if (is_private || emit_stride_of(e, index).stride != 1 ||
@@ -361,7 +364,8 @@ static void emit_element(emit *e, uint32_t inst) {
     if (!emit_is_inside(e, inst)) {
         check_element(e, resource, wide, slot, behind);
     }
-    uint32_t at = emit_pointer_to(e, emit_array_start(e, resource), wide, vyre_type_bytes(type)),
+    uint32_t at = emit_pointer_to(e, emit_array_start(e, resource), wide,
+                                  emit_element_bytes(e, resource)),
              old = 0;
     if (i->op == VYRE_OP_LOAD) {
         old = emit_load_at(e, type, 1, at);

@@ -49,7 +49,8 @@ bool emit_find_span(emit *e, uint32_t inst, int64_t below, uint32_t count, emit_
     uint32_t resource = vyre_access_resource(i), index = vyre_access_index(e->ir, i);
     vyre_type type = vyre_operand_type(e->ir, index);
     vyre_stride form = emit_stride_of(e, index);
-    if (form.kind != VYRE_STRIDE_AFFINE || !is_wide_enough(type) || form.stride < 1 ||
+    bool is_dense = !vyre_resource_is_field(&e->ir->resources[resource]);
+    if (form.kind != VYRE_STRIDE_AFFINE || !is_dense || !is_wide_enough(type) || form.stride < 1 ||
         form.stride > MOST_STRIDE) {
         return false;
     }

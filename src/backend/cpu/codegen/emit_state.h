@@ -214,6 +214,8 @@ void emit_stop_check(emit *e, uint32_t away);
 
 /* Arrays: types, starts, pointers to elements by their numbers in 64 bits. */
 vyre_type emit_element_type(const emit *e, uint32_t resource);
+/* From one element to the next. */
+uint32_t emit_element_bytes(const emit *e, uint32_t resource);
 cpu_type_text emit_suffix(vyre_type type, uint32_t lanes); /* what intrinsics call it */
 uint32_t emit_array_start(emit *e, uint32_t resource);
 uint32_t emit_widen(emit *e, vyre_type type, uint32_t lanes, uint32_t index);

@@ -80,7 +80,7 @@ static bool in_open_loop(const vyre_walk *at) {
 }
 
 static bool is_global(const vyre_ir *ir, uint32_t resource) {
-    return ir->resources[resource].kind <= VYRE_RESOURCE_SCRATCH;
+    return vyre_resource_is_global(&ir->resources[resource]);
 }
 
 bool cuda_is_inverse_root(const vyre_ir *ir, const vyre_inst *i) {
@@ -147,7 +147,8 @@ static void count_gain(const cuda_facts *f, uint32_t inst, bool in_loop, gain *g
     }
     const cuda_fact *index = cuda_fact_of(f, vyre_access_index(f->ir, i));
     const vyre_access_group *group = vyre_access_group_of(&f->accesses, inst);
-    bool is_plain = i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE;
+    bool is_plain = (i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE) &&
+                    !vyre_resource_is_field(vyre_access_array(f->ir, i));
     bool is_wide = i->op == VYRE_OP_LOAD && index->unit && group && group->in_bounds &&
                    is_global(f->ir, vyre_access_resource(i));
     if (is_wide || (is_plain && index->unit && !index->shifted)) {

@@ -333,7 +333,8 @@ void cuda_emit_rows(emit *e, const emit_row *rows, uint32_t count, uint32_t esca
 
 static bool is_row(const emit *e, uint32_t resource, uint32_t index) {
     return e->parts > 1 && e->end_part - e->first_part == e->parts &&
-           !cuda_emit_is_local(e, resource) && vyre_operand_is_value(index) &&
+           !cuda_emit_is_local(e, resource) &&
+           !vyre_resource_is_field(&e->ir->resources[resource]) && vyre_operand_is_value(index) &&
            emit_fact(e, index)->unit;
 }
 
