@@ -365,7 +365,7 @@ static size_t find_head(const shrinker *s) {
     size_t head = 0;
     while (head + 1 < s->lines.count &&
            (s->lines.items[head].size < sizeof start ||
-            memcmp(s->lines.items[head].text, start, sizeof start - 1))) {
+            memcmp(s->lines.items[head].text, start, sizeof start - 1) != 0)) {
         head++;
     }
     return head;
