@@ -1,12 +1,11 @@
-# The man page and the shell completions, which the built command writes from its own tables:
-#   VYRE_MAN_PAGE  VYRE_COMPLETION_BASH  VYRE_COMPLETION_ZSH  VYRE_COMPLETION_FISH
+# The man page and the shell completions, which the command writes from its own tables as soon as it is
+# linked: VYRE_MAN_PAGE  VYRE_COMPLETION_BASH  VYRE_COMPLETION_ZSH  VYRE_COMPLETION_FISH
 function(conform_generate variable file)
   set(path ${PROJECT_BINARY_DIR}/generated/${file})
-  add_custom_command(OUTPUT ${path}
+  add_custom_command(TARGET vyre_command POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/generated
-    COMMAND vyre_command help ${ARGN} > ${path}
-    DEPENDS vyre_command
-    COMMENT "Writing ${file}")
+    COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:vyre_command> help ${ARGN} > ${path}
+    BYPRODUCTS ${path} VERBATIM)
   set(${variable} ${path} PARENT_SCOPE)
 endfunction()
 
@@ -14,5 +13,6 @@ conform_generate(VYRE_MAN_PAGE vyre.1 --man)
 conform_generate(VYRE_COMPLETION_BASH vyre.bash --completion bash)
 conform_generate(VYRE_COMPLETION_ZSH _vyre --completion zsh)
 conform_generate(VYRE_COMPLETION_FISH vyre.fish --completion fish)
-add_custom_target(vyre_generated ALL DEPENDS
-  ${VYRE_MAN_PAGE} ${VYRE_COMPLETION_BASH} ${VYRE_COMPLETION_ZSH} ${VYRE_COMPLETION_FISH})
+
+# `ninja vyre` means the file, which is the command: everything that is installed comes with it.
+add_dependencies(vyre_command vyre vyre_static)

@@ -338,7 +338,7 @@ static void translate_all(void) {
     must(vyre_device_prepare(device));
     cuda_device *own = device->backend->state;
     must(cuda_device_enter(own, &before));
-    const cuda_target target = {own->info.sm, own->info.isa, "phase", false};
+    const cuda_target target = {own->info.sm, own->info.isa, "phase", false, 1};
     double sum = 0;
     for (size_t i = 0; i < KERNELS_COUNT; i++) {
         cuda_phase_info infos[64];
@@ -346,7 +346,7 @@ static void translate_all(void) {
         translation *t = &all[i];
         *t = (translation){.device = own};
         uint64_t start = vyre_now_ns();
-        must(vyre_lower_program(program, &lowered));
+        must(vyre_lower_program(program, true, &lowered));
         cuda_emit_head(&target, &t->ptx);
         must(cuda_emit_entries(lowered, &target, &t->ptx, infos, NULL));
         t->emit_ms = us_since(start) / 1e3;

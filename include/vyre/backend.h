@@ -216,8 +216,10 @@ typedef struct vyre_op_set {
     X(PERSISTENT_THREADS, 7, "persistent_threads") /* kernels that poll a work queue */            \
     X(GRID_SYNC, 8, "grid_sync")                   /* grid barriers inside one dispatch */         \
     X(DISTRIBUTED, 9, "distributed")               /* one program on several devices */            \
-    X(PHASES, 10, "phases")   /* several phases: repeat, scratch arrays, domains from memory */    \
-    X(RECORDS, 12, "records") /* buffers of records, since 1.2; without, the host lowers them */
+    X(PHASES, 10, "phases") /* several phases: repeat, scratch arrays, domains from memory */      \
+    X(CONSTANT_ARRAYS, 11, "constant_arrays") /* since 1.2; without, the host passes buffers */    \
+    X(STEPS, 12, "steps")     /* since 1.2: swap, if, counters in sizes, memory domains in 3D */   \
+    X(RECORDS, 13, "records") /* buffers of records, since 1.2; without, the host lowers them */
 
 typedef enum vyre_feature {
 #define VYRE_FEATURE_ENUM(name, bit, text) VYRE_FEATURE_##name = 1 << bit,

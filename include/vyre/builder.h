@@ -79,6 +79,11 @@ VYRE_API uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyr
 VYRE_API uint32_t vyre_build_scratch(vyre_builder *builder, const char *name, vyre_type type,
                                      uint32_t size);
 
+/* Declares a constant array, at any time: `length` elements of `type`, as C has them in memory. The
+ * builder copies them. Equal arrays are one. An array that no instruction uses is left out. */
+VYRE_API uint32_t vyre_build_constant_array(vyre_builder *builder, const char *name, vyre_type type,
+                                            uint32_t length, const void *elements);
+
 /* Declares a buffer whose elements are records of `bytes` bytes. Its scalars are accessed through
  * fields: arrays as long as the buffer, whose elements lie at `offset` in each record. A field may
  * be declared at any time, and twice; it returns a resource handle. An offset is a multiple of the
@@ -95,6 +100,8 @@ VYRE_API uint32_t vyre_build_size_len(vyre_builder *builder, uint32_t buffer);
 VYRE_API uint32_t vyre_build_size_param(vyre_builder *builder, uint32_t scalar);
 VYRE_API uint32_t vyre_build_size_op(vyre_builder *builder, vyre_size_op op, uint32_t left,
                                      uint32_t right);
+/* The counter of an open repeat. Only domains, indices and counts inside of that repeat use it. */
+VYRE_API uint32_t vyre_build_size_iteration(vyre_builder *builder, uint32_t repeat);
 /* Returns a copy of a size, which may already be used. */
 VYRE_API uint32_t vyre_build_size_copy(vyre_builder *builder, uint32_t size);
 
@@ -107,7 +114,8 @@ typedef struct vyre_phase_desc {
     const char *name;
     uint32_t domain[3];  /* one size for each dimension */
     uint32_t dimensions; /* 1 to 3; 0 means 1 */
-    bool from_memory; /* the domain is element `from_index` of `from_resource`, at most domain[0] */
+    bool from_memory;    /* the domain is in `from_resource`, at most `domain`: one element for each
+                          * dimension, from element `from_index` on */
     uint32_t from_resource, from_index;
     uint32_t workgroup[3]; /* 0: no workgroup clause; missing dimensions are 1 */
     uint32_t subgroup;     /* width; 0 means 32 */
@@ -123,9 +131,22 @@ VYRE_API uint32_t vyre_build_repeat_while(vyre_builder *builder, const char *nam
                                           uint32_t resource, uint32_t index_size);
 VYRE_API void vyre_build_repeat_end(vyre_builder *builder);
 
+/* Exchanges the contents of two arrays, which have the same type and length: scratch, and buffers
+ * that are not read-only. */
+VYRE_API void vyre_build_swap(vyre_builder *builder, uint32_t first, uint32_t second);
+
+/* Runs the following steps if element `index_size` of `resource` is not 0. The steps behind
+ * vyre_build_branch_else run otherwise. */
+VYRE_API void vyre_build_branch(vyre_builder *builder, uint32_t resource, uint32_t index_size);
+VYRE_API void vyre_build_branch_else(vyre_builder *builder);
+VYRE_API void vyre_build_branch_end(vyre_builder *builder);
+
 /* Declare arrays of the current phase: one per workgroup, or one per invocation. */
 VYRE_API uint32_t vyre_build_shared(vyre_builder *builder, const char *name, vyre_type type,
                                     uint32_t length);
+/* A shared array whose length the host computes before the run. */
+VYRE_API uint32_t vyre_build_shared_sized(vyre_builder *builder, const char *name, vyre_type type,
+                                          uint32_t size);
 VYRE_API uint32_t vyre_build_private(vyre_builder *builder, const char *name, vyre_type type,
                                      uint32_t length);
 

@@ -62,6 +62,7 @@ typedef enum vyre_severity { VYRE_SEVERITY_ERROR, VYRE_SEVERITY_WARNING } vyre_s
     X(505, ERROR, "path without a value")                                                          \
     X(506, ERROR, "values do not match their block")                                               \
     X(507, ERROR, "block is not closed")                                                           \
+    X(508, ERROR, "range never runs")                                                              \
     X(601, ERROR, "domain is not valid")                                                           \
     X(602, ERROR, "workgroup or subgroup is not valid")                                            \
     X(603, ERROR, "needs a workgroup clause")                                                      \
@@ -69,6 +70,7 @@ typedef enum vyre_severity { VYRE_SEVERITY_ERROR, VYRE_SEVERITY_WARNING } vyre_s
     X(605, ERROR, "repeat is not valid")                                                           \
     X(606, ERROR, "program without a phase")                                                       \
     X(607, ERROR, "component beyond the domain")                                                   \
+    X(608, ERROR, "swap is not valid")                                                             \
     X(701, ERROR, "limit exceeded")                                                                \
     X(702, ERROR, "too many errors")                                                               \
     X(703, ERROR, "not in canonical form")                                                         \

@@ -14,10 +14,11 @@
     X(ARGUMENTS, 256, "arguments of a program or function")                                        \
     X(STRUCT_SCALARS, 256, "scalars of a struct, with those of the structs in it")                 \
     X(RECORD_BYTES, 4096, "bytes of an element of a buffer")                                       \
-    X(RESOURCES, 4096, "buffers, scratch, shared and private arrays of a program")                 \
+    X(RESOURCES, 4096, "buffers, scratch, constant, shared and private arrays of a program")       \
     X(SHARED_ARRAYS, 64, "shared arrays of a phase")                                               \
     X(SHARED_BYTES, 262144, "bytes of shared memory of a workgroup")                               \
     X(PRIVATE_BYTES, 65536, "bytes of private arrays of an invocation")                            \
+    X(CONSTANT_BYTES, 524288, "bytes of all constant arrays of a program")                         \
     X(SIZE_NODES, 65536, "terms in all size expressions of a program")                             \
     X(REQUIREMENTS, 4096, "sizes of a program that must be equal, in pairs")                       \
     X(PHASES, 4096, "phases of a program")                                                         \
@@ -29,6 +30,7 @@
     X(SCOPES, 1048576, "inlined calls that places remember")                                       \
     X(TEXT_BYTES, 268435456, "bytes of a source text")                                             \
     X(WIRE_BYTES, 1073741824, "bytes of a program's binary form")                                  \
+    X(COMPILED, 131072, "instructions of a program that cpu and cuda compile, functions expanded") \
     X(DIAGNOSTICS, 100, "errors reported for a text before it gives up")
 
 /* Bytes of stack that a thread must have left to call the library, whatever the program. */

@@ -70,11 +70,13 @@ typedef enum vyre_resource_kind {
     VYRE_RESOURCE_SCRATCH,
     VYRE_RESOURCE_SHARED,
     VYRE_RESOURCE_PRIVATE,
-    VYRE_RESOURCE_FIELD = 5 /* one scalar of each record of a buffer */
+    VYRE_RESOURCE_CONSTANT, /* read-only; its elements are in `data` */
+    VYRE_RESOURCE_FIELD     /* one scalar of each record of a buffer */
 } vyre_resource_kind;
 
 /* An array that can be indexed. Buffers come first, in argument order, then scratch arrays, then
- * fields, by buffer and offset, then the shared and private arrays of each phase.
+ * constant arrays in the order of their first use, then fields, by buffer and offset, then the
+ * shared and private arrays of each phase.
  *
  * The elements of a buffer may be records of several scalars. Instructions do not access such a
  * buffer, only its fields: element i of a field is in record i. Fields do not overlap. Those that
@@ -82,17 +84,21 @@ typedef enum vyre_resource_kind {
 typedef struct vyre_resource {
     uint8_t kind;   /* vyre_resource_kind */
     uint8_t type;   /* of the elements; void for a buffer of records */
-    uint8_t access; /* buffers: vyre_access; fields: as their buffer; others: inout */
+    uint8_t access; /* buffers: vyre_access; fields: as their buffer; constant arrays: in; others:
+                     * inout */
     uint8_t zero;
-    uint32_t size; /* buffers and scratch: length in elements, as a size; VYRE_NONE: any length;
-                    * fields: their buffer */
-    uint32_t
-        length; /* shared and private: length in elements; a buffer of records: bytes of one;
-                 * fields: offset in the record in bytes, a multiple of the type's size; else 0 */
+    uint32_t size;   /* buffers and scratch: length in elements, as a size; VYRE_NONE: any length.
+                      * shared: the same, or VYRE_NONE where `length` is its length.
+                      * constant arrays: where the elements start in `data`, a multiple of 8.
+                      * fields: their buffer */
+    uint32_t length; /* shared, private and constant arrays: length in elements. A buffer of
+                      * records: bytes of one. Fields: offset in the record in bytes, a multiple of
+                      * the type's size. Else 0 */
 } vyre_resource;
 
 /* Size expressions. The host evaluates them in checked 64-bit arithmetic before the run. A size is
- * the index of its last node; operands directly precede their operator. */
+ * the index of its last node; operands directly precede their operator. Sizes of steps inside a
+ * repeat may use its counter; the host checks them for all iterations before the run. */
 #define VYRE_SIZE_OPS(X)                                                                           \
     X(CONST, 0, "const", 0) /* a: low half, b: high half */                                        \
     X(LEN, 1, "len", 0)     /* a: argument, a buffer */                                            \
@@ -104,7 +110,8 @@ typedef struct vyre_resource {
     X(REM, 7, "%", 2)                                                                              \
     X(MIN, 8, "min", 2)                                                                            \
     X(MAX, 9, "max", 2)                                                                            \
-    X(CEIL_DIV, 10, "ceil_div", 2)
+    X(CEIL_DIV, 10, "ceil_div", 2)                                                                 \
+    X(ITERATION, 11, "iteration", 0) /* a: step, a repeat around the use */
 
 typedef enum vyre_size_op {
 #define VYRE_SIZE_ENUM(name, number, text, operands) VYRE_SIZE_##name = number,
@@ -123,7 +130,8 @@ typedef struct vyre_phase {
     uint32_t dimensions;                   /* 1 to 3 */
     uint32_t domain[3];                    /* sizes; VYRE_NONE for unused dimensions */
     uint32_t from_resource;                /* array that holds the domain, or VYRE_NONE */
-    uint32_t from_index;                   /* its index there, a size; domain[0] is the maximum */
+    uint32_t from_index;                   /* its index there, a size; further dimensions are in the
+                                            * elements behind it, and `domain` is the maximum */
     uint32_t workgroup[3];                 /* 0, 0, 0 without a workgroup clause */
     uint32_t subgroup;                     /* width; 0 if the phase uses no subgroup operations */
 } vyre_phase;
@@ -131,15 +139,19 @@ typedef struct vyre_phase {
 typedef enum vyre_step_kind {
     VYRE_STEP_PHASE,
     VYRE_STEP_REPEAT_COUNT,
-    VYRE_STEP_REPEAT_WHILE
+    VYRE_STEP_REPEAT_WHILE,
+    VYRE_STEP_SWAP, /* exchanges the contents of two arrays of the same type and length */
+    VYRE_STEP_IF,   /* runs its contents if an element is not zero */
+    VYRE_STEP_ELSE  /* directly behind an `if`: runs its contents if the `if` did not */
 } vyre_step_kind;
 
-/* Steps, in execution order. The steps that a repeat contains follow it. */
+/* Steps, in execution order. The steps that a repeat, `if` or `else` contains follow it. */
 typedef struct vyre_step {
     uint32_t kind;     /* vyre_step_kind */
     uint32_t end;      /* the first step after this one and its contents */
-    uint32_t size;     /* phase: its index; count: a size; while: index in `resource`, a size */
-    uint32_t resource; /* while: the array; else VYRE_NONE */
+    uint32_t size;     /* phase: its index; count: a size; while, if: index in `resource`, a size;
+                        * swap: the second array; else: VYRE_NONE */
+    uint32_t resource; /* while, if: the array; swap: the first array; others VYRE_NONE */
 } vyre_step;
 
 /* Two sizes that must be equal for the program to start. */
@@ -184,8 +196,9 @@ typedef struct vyre_ir {
     const vyre_inst *insts;
     const char *strings; /* name of the program, then of its arguments, each with a NUL */
     const vyre_requirement *requirements;
+    const uint8_t *data; /* elements of constant arrays, little-endian */
     uint32_t arg_count, resource_count, size_count, step_count, phase_count;
-    uint32_t const_count, operand_count, inst_count, string_bytes, requirement_count;
+    uint32_t const_count, operand_count, inst_count, string_bytes, requirement_count, data_bytes;
 
     /* Debug information. It does not affect the meaning or the digest. Name 0 means no name. */
     const char *debug_strings;            /* starts with an empty string */
@@ -227,7 +240,7 @@ static inline vyre_type vyre_operand_type(const vyre_ir *ir, uint32_t operand) {
 /* Evaluates a size. `arguments` has one number for each argument: the length of a buffer in
  * elements, or the value of an integer scalar, sign- or zero-extended to 64 bits. Other scalars are
  * ignored. Underflow, overflow, division by zero and negative scalars are errors, which show the
- * expression. */
+ * expression. Counters of repeats are 0, as in the first iteration. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_size_eval(const vyre_program *program, uint32_t size,
                                                   const uint64_t *arguments, uint64_t *out_value);
 
@@ -248,6 +261,7 @@ typedef struct vyre_stats {
     uint32_t loads, stores, atomics, barriers, grid_barriers, subgroup_ops;
     uint32_t integer_ops, float_ops, elementary_ops;
     uint32_t shared_bytes, private_bytes; /* the largest of any phase */
+    uint32_t constant_bytes;              /* of all constant arrays */
     uint64_t cost;                        /* of all instructions, each counted once */
     uint64_t memory_bytes;                /* heap memory of the program */
 } vyre_stats;

@@ -4,8 +4,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/environment.h"
@@ -117,7 +120,8 @@ vyre_status vyre_file_read(const char *path, size_t limit, vyre_strbuf *out) {
     return status;
 }
 
-int vyre_file_write_open(int file, const void *data, size_t size) {
+/* 0 or errno. */
+static int write_all(int file, const void *data, size_t size) {
     const char *rest = data;
     while (size > 0) {
         ssize_t written = write(file, rest, size > SSIZE_MAX ? SSIZE_MAX : size);
@@ -133,6 +137,40 @@ int vyre_file_write_open(int file, const void *data, size_t size) {
         }
     }
     return 0;
+}
+
+static sigset_t only_size_limit(void) {
+    sigset_t limit;
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    return limit;
+}
+
+static bool is_pending(void) {
+    sigset_t pending;
+    return sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ);
+}
+
+void vyre_file_guard_begin(vyre_file_guard *guard) {
+    const sigset_t limit = only_size_limit();
+    guard->was_pending = is_pending();
+    pthread_sigmask(SIG_BLOCK, &limit, &guard->before);
+}
+
+void vyre_file_guard_end(const vyre_file_guard *guard) {
+    const sigset_t limit = only_size_limit();
+    if (!guard->was_pending && is_pending()) {
+        (void)sigtimedwait(&limit, NULL, &(struct timespec){0});
+    }
+    pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
+}
+
+int vyre_file_write_open(int file, const void *data, size_t size) {
+    vyre_file_guard guard;
+    vyre_file_guard_begin(&guard);
+    int error = write_all(file, data, size);
+    vyre_file_guard_end(&guard);
+    return error;
 }
 
 /* Whether this is HOME or a folder above it. A user without a home, such as a service, gets none.

@@ -2,6 +2,8 @@
 #ifndef VYRE_BASE_FILE_H
 #define VYRE_BASE_FILE_H
 
+#include <signal.h>
+
 #include <vyre/status.h>
 
 #include "base/strbuf.h"
@@ -22,8 +24,9 @@ VYRE_MUST_USE vyre_status vyre_file_read_open(int file, const char *name, size_t
 /* Replaces or creates a file such that everyone, also after a crash, finds either the old contents
  * or the new. Follows symbolic links and keeps owner, group and permissions. A file with several
  * names, or whose owner this process cannot keep, is written in place instead; the whole contents
- * lie beside it meanwhile. In a folder that everybody may write to and that is sticky, such as
- * /tmp, links and files of others are refused: somebody may have planted them. */
+ * lie beside it meanwhile, for this user alone. In a folder that everybody may write to and that is
+ * sticky, such as /tmp, links and files of others and hard links are refused: somebody may have
+ * planted them. */
 VYRE_MUST_USE vyre_status vyre_file_replace(const char *path, const void *data, size_t size);
 
 /* The same for a file that vyre reads again and trusts: nobody but its owner may write to it,
@@ -48,7 +51,18 @@ VYRE_MUST_USE vyre_status vyre_file_replace_open(const char *path, const void *d
  * what lies above it. Root makes none in a folder of somebody else, who could not use it then. */
 VYRE_MUST_USE vyre_status vyre_folder_make(const char *path);
 
-/* Writes all of it to a descriptor, which stays open; 0 or errno. */
+/* In between, a file that grows past the limit on its size (RLIMIT_FSIZE) is EFBIG for this thread
+ * alone, without the signal that would end the process. */
+typedef struct vyre_file_guard {
+    sigset_t before;
+    bool was_pending;
+} vyre_file_guard;
+
+void vyre_file_guard_begin(vyre_file_guard *guard);
+void vyre_file_guard_end(const vyre_file_guard *guard);
+
+/* Writes all of it to a descriptor, which stays open; 0 or errno. Past the limit on the size of
+ * files that is EFBIG, and no signal. */
 int vyre_file_write_open(int file, const void *data, size_t size);
 
 #endif

@@ -98,20 +98,29 @@ typedef struct target {
 
 /* In a folder such as /tmp anybody may have put a link, a pipe or a file under the name that this
  * user is going to write. As Linux does with protected_symlinks and its like, only what belongs to
- * this user or to the folder's owner counts there. */
+ * this user or to the folder's owner counts there. A file with a second name may be one of theirs
+ * that somebody gave this name to. */
 static vyre_status check_planted(const char *name, const char *path, const struct stat *about) {
     struct stat around;
     char folder[PATH_MAX];
     find_folder(path, folder);
-    if (stat(folder, &around) != 0 || !(around.st_mode & S_ISVTX) || !(around.st_mode & S_IWOTH) ||
-        about->st_uid == geteuid() || about->st_uid == around.st_uid) {
+    if (stat(folder, &around) != 0 || !(around.st_mode & S_ISVTX) || !(around.st_mode & S_IWOTH)) {
         return VYRE_OK;
     }
-    return vyre_status_make(
-        VYRE_STATUS_IO, "name a file in your own folder, or have the other one removed",
-        "%s is not written: it is a %s of another user, with ID %lu, in a folder that everybody "
-        "may write to",
-        name, S_ISLNK(about->st_mode) ? "link" : "file", (unsigned long)about->st_uid);
+    bool is_foreign = about->st_uid != geteuid() && about->st_uid != around.st_uid;
+    if (!is_foreign && S_ISREG(about->st_mode) && about->st_nlink > 1) {
+        return vyre_status_make(
+            VYRE_STATUS_IO, "name another file, or remove this name of it",
+            "%s is not written: it is a hard link, in a folder that everybody may write to", name);
+    }
+    return is_foreign ? vyre_status_make(VYRE_STATUS_IO,
+                                         "name a file in your own folder, or have the other one "
+                                         "removed",
+                                         "%s is not written: it is a %s of another user, with ID "
+                                         "%lu, in a folder that everybody may write to",
+                                         name, S_ISLNK(about->st_mode) ? "link" : "file",
+                                         (unsigned long)about->st_uid)
+                      : VYRE_OK;
 }
 
 /* Puts in place of the link at `to->path` where it leads; errno, or 0. */
@@ -224,7 +233,9 @@ static vyre_status replace(const char *path, const contents *what, mode_t banned
                                 "cannot replace %s: it is a pipe, a socket or a device", path);
     }
     vyre_strbuf name = {0};
-    int file = create_beside(AT_FDCWD, to.path, 0666 & ~banned, &name);
+    /* What lies beside a file may be seen by nobody who may not see that file. */
+    mode_t mode = to.exists ? S_IRUSR | S_IWUSR : 0666 & ~banned;
+    int file = create_beside(AT_FDCWD, to.path, mode, &name);
     int error = file < 0 ? errno : 0;
     const char *doing = error ? "create a file beside" : "write";
     error = error ? error : move_to_target(file, name.data, &to, what, banned, out_file);

@@ -1,4 +1,4 @@
-/* TOML 1.0: a strict reader into a tree, and a writer.
+/* TOML 1.1: a strict reader into a tree, and a writer.
  *
  *     vyre_toml *document;
  *     status = vyre_toml_read("vyre.toml", data, size, &document);

@@ -102,7 +102,7 @@ static vyre_status skip_comment(vyre_toml_parser *parser) {
     return VYRE_OK;
 }
 
-/* Blanks, comments and line ends, as they may stand between the items of an array. */
+/* Blanks, comments and line ends, as they may stand between the items of an array or table. */
 static vyre_status skip_space(vyre_toml_parser *parser) {
     for (;;) {
         skip_blanks(parser);
@@ -351,26 +351,21 @@ static vyre_status parse_pair(vyre_toml_parser *parser, vyre_toml_table *table, 
 
 static vyre_status parse_inline_table(vyre_toml_parser *parser, uint32_t depth,
                                       vyre_toml_value *out) {
-    static const char one_line[] = "keep an inline table on one line, without a comma at its end, "
-                                   "or use a [header]";
     vyre_toml_table *table = vyre_toml_add_table(parser->document);
     if (!table) {
         return vyre_toml_no_memory();
     }
     parser->at++;
-    skip_blanks(parser);
-    bool closed = take_char(parser, '}');
-    while (!closed) {
-        skip_blanks(parser);
-        if (vyre_toml_newline_size(parser) || vyre_toml_at_char(parser, '}') ||
-            vyre_toml_at_char(parser, '#')) {
-            return vyre_toml_unexpected(parser, one_line, "a key of the inline table");
+    for (;;) {
+        VYRE_TRY(skip_space(parser));
+        if (take_char(parser, '}')) {
+            break;
         }
         VYRE_TRY(parse_pair(parser, table, depth));
-        skip_blanks(parser);
-        closed = take_char(parser, '}');
-        if (!closed && !take_char(parser, ',')) {
-            return vyre_toml_unexpected(parser, one_line, "`,` or `}` in the inline table");
+        VYRE_TRY(skip_space(parser));
+        if (!take_char(parser, ',') && !vyre_toml_at_char(parser, '}')) {
+            return vyre_toml_unexpected(parser, "separate keys by commas and close the table",
+                                        "`,` or `}` in the inline table");
         }
     }
     table->origin = INLINE;

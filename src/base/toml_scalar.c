@@ -21,14 +21,15 @@ static size_t count_quotes(const vyre_toml_parser *parser, char quote) {
     return count;
 }
 
-/* \uXXXX and \UXXXXXXXX, with `at` on the first digit. */
+/* \xXX, \uXXXX and \UXXXXXXXX, with `at` on the first digit. */
 static vyre_status parse_code_point(vyre_toml_parser *parser, size_t digits,
                                     vyre_toml_place place) {
     uint32_t code = 0;
     for (size_t i = 0; i < digits; i++) {
         unsigned digit = parser->at < parser->end ? vyre_digit_value(*parser->at) : 16;
         if (digit >= 16) {
-            return vyre_toml_unexpected(parser, "write 4 digits after \\u and 8 after \\U",
+            return vyre_toml_unexpected(parser,
+                                        "write 2 digits after \\x, 4 after \\u and 8 after \\U",
                                         "a hexadecimal digit of the escape");
         }
         code = code << 4 | digit;
@@ -68,8 +69,8 @@ static bool take_line_join(vyre_toml_parser *parser) {
 }
 
 static vyre_status parse_escape(vyre_toml_parser *parser, bool multiline) {
-    static const char letters[] = "btnfr\"\\";
-    static const char meanings[] = "\b\t\n\f\r\"\\";
+    static const char letters[] = "btnfre\"\\";
+    static const char meanings[] = "\b\t\n\f\r\x1b\"\\";
     vyre_toml_place place = vyre_toml_here(parser);
     parser->at++;
     if (multiline && take_line_join(parser)) {
@@ -82,12 +83,12 @@ static vyre_status parse_escape(vyre_toml_parser *parser, bool multiline) {
         vyre_strbuf_putc(&parser->buffer, meanings[letter - letters]);
         return VYRE_OK;
     }
-    if (c == 'u' || c == 'U') {
+    if (c == 'x' || c == 'u' || c == 'U') {
         parser->at++;
-        return parse_code_point(parser, c == 'u' ? 4 : 8, place);
+        return parse_code_point(parser, c == 'x' ? 2 : c == 'u' ? 4 : 8, place);
     }
     return vyre_toml_unexpected(parser, "double the backslash, or use single quotes",
-                                "one of b t n f r u U \" \\ after a backslash");
+                                "one of b t n f r e x u U \" \\ after a backslash");
 }
 
 static vyre_status keep_string(vyre_toml_parser *parser, vyre_str *out) {
@@ -228,11 +229,14 @@ static vyre_status parse_time(vyre_toml_parser *parser, vyre_toml_time *out) {
     VYRE_TRY(take_digits(parser, 2, 0, 23, "an hour of two digits", &hour));
     VYRE_TRY(take_mark(parser, ':', "`:` after the hour"));
     VYRE_TRY(take_digits(parser, 2, 0, 59, "a minute of two digits", &minute));
-    VYRE_TRY(take_mark(parser, ':', "`:` after the minute"));
-    /* 60 is a leap second; which minutes have one cannot be known here. */
-    VYRE_TRY(take_digits(parser, 2, 0, 60, "a second of two digits", &second));
     out->hour = (uint8_t)hour;
     out->minute = (uint8_t)minute;
+    if (!vyre_toml_at_char(parser, ':')) {
+        return VYRE_OK; /* seconds may be left out */
+    }
+    parser->at++;
+    /* 60 is a leap second; which minutes have one cannot be known here. */
+    VYRE_TRY(take_digits(parser, 2, 0, 60, "a second of two digits", &second));
     out->second = (uint8_t)second;
     if (vyre_toml_at_char(parser, '.')) {
         unsigned digit;

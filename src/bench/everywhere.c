@@ -14,6 +14,7 @@
 #include "values/result.h"
 
 enum { RUNS = 5 };
+#define ORACLE_STEPS (UINT64_C(1) << 29) /* about a second; --verify waits for longer ones */
 #define LONG_ENOUGH_NS UINT64_C(500000000)
 
 /* Runs it as often as it makes sense. */
@@ -52,11 +53,11 @@ static vyre_status run_on(const bench_everywhere *all, vyre_device *device, benc
     return status;
 }
 
-static vyre_status run_oracle(const bench_everywhere *all, bench_place *place,
-                              vyre_outputs *outputs) {
+static vyre_status run_oracle(const bench_everywhere *all, const vyre_reference_options *options,
+                              bench_place *place, vyre_outputs *outputs) {
     uint64_t start = vyre_now_ns();
-    vyre_status status =
-        vyre_reference_run(all->program, all->inputs, all->input_count, all->config, NULL, outputs);
+    vyre_status status = vyre_reference_run(all->program, all->inputs, all->input_count,
+                                            all->config, options, outputs);
     place->time_ns = vyre_now_ns() - start;
     place->device_ns = VYRE_NO_TIME;
     return status;
@@ -74,6 +75,36 @@ static vyre_status keep(bench_everywhere *all, const char *name, bench_place pla
     return VYRE_OK;
 }
 
+/* Decides what devices are compared with, once one of them has run. */
+static void decide_basis(bench_everywhere *all) {
+    if (all->basis != BENCH_BASIS_UNDECIDED) {
+        return;
+    }
+    if (vyre_program_determinism(all->program) == VYRE_SCHEDULE_DEPENDENT) {
+        all->basis = BENCH_BASIS_NONE;
+        return;
+    }
+    const vyre_reference_options options = {.max_steps = ORACLE_STEPS};
+    vyre_status status = run_oracle(all, &options, &all->oracle, &all->expected);
+    all->basis = status ? BENCH_BASIS_FIRST : BENCH_BASIS_ORACLE;
+    vyre_status_free(status); /* devices that fail for the same reason tell */
+}
+
+/* Compares a result with what it should be; the first one of all has nothing to be compared with
+ * but the oracle. */
+static void compare(bench_everywhere *all, const vyre_outputs *outputs, bench_place *place) {
+    decide_basis(all);
+    const vyre_outputs *expected =
+        all->basis == BENCH_BASIS_ORACLE ? &all->expected : &all->outputs;
+    place->is_compared = all->basis != BENCH_BASIS_NONE && expected->count;
+    if (place->is_compared) {
+        place->matches = values_result_compare(
+            all->program, outputs, expected,
+            all->basis == BENCH_BASIS_ORACLE ? "the reference backend" : "the first device",
+            &place->mismatch);
+    }
+}
+
 vyre_status bench_everywhere_add(bench_everywhere *all, const char *name, vyre_device *device,
                                  vyre_status failure) {
     bench_place place = {.failure = failure, .device_ns = VYRE_NO_TIME};
@@ -87,9 +118,8 @@ vyre_status bench_everywhere_add(bench_everywhere *all, const char *name, vyre_d
         place.fate = vyre_status_code_of(place.failure) == VYRE_STATUS_UNSUPPORTED
                          ? BENCH_PLACE_UNSUPPORTED
                          : BENCH_PLACE_FAILED;
-    } else if (all->verify) {
-        place.matches =
-            values_result_compare(all->program, &outputs, &all->expected, &place.mismatch);
+    } else {
+        compare(all, &outputs, &place);
     }
     if (!place.failure && !all->outputs.count) {
         all->outputs = outputs;
@@ -110,10 +140,13 @@ static void count_bytes(bench_everywhere *all) {
 }
 
 vyre_status bench_everywhere_begin(bench_everywhere *all) {
-    all->oracle = (bench_place){.is_oracle = true, .matches = true};
-    return all->verify ? vyre_status_annotate(run_oracle(all, &all->oracle, &all->expected),
-                                              "on the reference backend")
-                       : VYRE_OK;
+    all->oracle = (bench_place){.is_oracle = true, .is_compared = true, .matches = true};
+    if (!all->verify) {
+        return VYRE_OK;
+    }
+    all->basis = BENCH_BASIS_ORACLE;
+    return vyre_status_annotate(run_oracle(all, NULL, &all->oracle, &all->expected),
+                                "on the reference backend");
 }
 
 vyre_status bench_everywhere_end(bench_everywhere *all) {
@@ -147,9 +180,9 @@ size_t bench_everywhere_count(const bench_everywhere *all, bench_place_fate fate
 
 size_t bench_everywhere_differing(const bench_everywhere *all) {
     size_t count = 0;
-    for (size_t i = 0; i < all->places.count && all->verify; i++) {
+    for (size_t i = 0; i < all->places.count; i++) {
         const bench_place *place = &all->places.items[i];
-        count += place->fate == BENCH_PLACE_RAN && !place->matches;
+        count += place->fate == BENCH_PLACE_RAN && place->is_compared && !place->matches;
     }
     return count;
 }
@@ -158,9 +191,10 @@ static const char *verdict(const bench_everywhere *all, const bench_place *place
     return place->fate == BENCH_PLACE_UNSUPPORTED ? "unsupported"
            : place->fate == BENCH_PLACE_FAILED    ? "failed"
            : place->is_oracle                     ? "the oracle"
-           : !all->verify                         ? "not compared"
-           : place->matches                       ? "the oracle's"
-                                                  : "DIFFER";
+           : !place->is_compared                  ? "not compared"
+           : !place->matches                      ? "DIFFER"
+           : all->basis == BENCH_BASIS_ORACLE     ? "the oracle's"
+                                                  : "the first device's";
 }
 
 static void add_time(vyre_table *table, uint64_t ns) {
@@ -219,8 +253,10 @@ void bench_everywhere_json(const bench_everywhere *all, vyre_json *json) {
             if (place->device_ns != VYRE_NO_TIME) {
                 vyre_json_add_u64(json, "device_ns", place->device_ns);
             }
-            if (all->verify) {
+            if (place->is_compared) {
+                bool is_oracle = all->basis == BENCH_BASIS_ORACLE;
                 vyre_json_add_bool(json, "verified", place->matches);
+                vyre_json_add_string(json, "compared_with", is_oracle ? "reference" : "first");
             }
             if (place->mismatch.size) {
                 vyre_json_add_string(json, "mismatch", vyre_strbuf_string(&place->mismatch));

@@ -8,7 +8,11 @@
  *     bench_everywhere_deinit(&all);
  *
  * Each device runs it once, then up to five times more, for half a second at most; the median of
- * these counts. Data are the host's: the times include its way to the device and back. */
+ * these counts. Data are the host's: the times include its way to the device and back.
+ *
+ * The bytes of all are compared with the oracle's, if it can compute them in a budget of steps,
+ * else with those of the first device that ran. A result that depends on the schedule is compared
+ * only if that is asked for. */
 #ifndef VYRE_BENCH_EVERYWHERE_H
 #define VYRE_BENCH_EVERYWHERE_H
 
@@ -32,9 +36,18 @@ typedef struct bench_place {
     uint64_t time_ns;
     uint64_t device_ns; /* VYRE_NO_TIME if it does not tell */
     bool is_oracle;
-    bool matches; /* the oracle's bytes, where it was asked */
+    bool is_compared;
+    bool matches; /* the bytes that it is compared with */
     vyre_strbuf mismatch;
 } bench_place;
+
+/* What the bytes of a device are compared with. */
+typedef enum bench_basis {
+    BENCH_BASIS_UNDECIDED, /* until the first device has run */
+    BENCH_BASIS_NONE,      /* the result depends on the schedule */
+    BENCH_BASIS_FIRST,     /* the first device that ran: the oracle would take too long */
+    BENCH_BASIS_ORACLE
+} bench_basis;
 
 typedef struct bench_everywhere {
     /* Set by the caller; borrowed. */
@@ -44,7 +57,7 @@ typedef struct bench_everywhere {
     const vyre_input *inputs;
     size_t input_count;
     const vyre_dispatch_config *config;
-    bool verify;       /* runs the oracle, too, once */
+    bool verify;       /* the oracle takes part, however long it takes */
     double operations; /* arithmetic ones of a run; 0: not known */
 
     VYRE_VEC(bench_place) places;
@@ -52,6 +65,7 @@ typedef struct bench_everywhere {
     uint64_t bytes;       /* of all arguments */
     bench_place oracle;   /* with its bytes, until the end */
     vyre_outputs expected;
+    bench_basis basis;
 } bench_everywhere;
 
 /* The oracle runs first, where it is wanted, and is the last of the places. These fail where
@@ -63,7 +77,7 @@ VYRE_MUST_USE vyre_status bench_everywhere_add(bench_everywhere *all, const char
 VYRE_MUST_USE vyre_status bench_everywhere_end(bench_everywhere *all);
 void bench_everywhere_deinit(bench_everywhere *all);
 
-/* How many ended like that; of those that ran, with other bytes than the oracle's. */
+/* How many ended like that; of those that ran, with other bytes than they should have. */
 size_t bench_everywhere_count(const bench_everywhere *all, bench_place_fate fate);
 size_t bench_everywhere_differing(const bench_everywhere *all);
 

@@ -134,7 +134,8 @@ static void ask_oracle(point *at) {
 
 static void hold_against_oracle(const point *at, player *p) {
     vyre_strbuf difference = {0};
-    if (!values_result_compare(at->program, &p->outputs, &at->oracle, &difference)) {
+    if (!values_result_compare(at->program, &p->outputs, &at->oracle, "the reference backend",
+                               &difference)) {
         leave(p, BENCH_MISMATCH, vyre_strbuf_string(&difference));
     }
     vyre_strbuf_free(&difference);

@@ -11,6 +11,7 @@
 #include "base/page.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "cli/device.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/survey.h"
@@ -19,8 +20,8 @@
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
-      "the devices: IDs of backends, ID:N for device N, auto for the router's choice, or all, "    \
-      "separated by commas (default: all but oracles such as reference)")                          \
+      "the devices: IDs of backends, ID:N for device N, gpu, auto for the router's choice, or "    \
+      "all, separated by commas (default: all but oracles such as reference)")                     \
     CLI_SIZES_OPTION(X)                                                                            \
     CLI_DATA_OPTION(X)                                                                             \
     X(RUNS, 0, "--runs", "N", NULL, "the most runs of a cell (default: 100)")                      \
@@ -96,28 +97,6 @@ static const cli_value *value_of(const job *j, uint32_t option) {
     return &j->arguments->values[option];
 }
 
-/* A page that cannot be written is told before anything is measured. */
-static vyre_status check_page(const char *path) {
-    struct stat about;
-    bool exists = stat(path, &about) == 0;
-    if (exists && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
-        return VYRE_OK;
-    }
-    const char *slash = strrchr(path, '/');
-    vyre_strbuf folder = {0};
-    vyre_strbuf_add(&folder, path, slash ? (size_t)(slash - path) : 0);
-    vyre_strbuf_puts(&folder, slash ? "/" : ".");
-    int error = folder.failed                          ? ENOMEM
-                : !*path                               ? ENOENT
-                : exists && S_ISDIR(about.st_mode)     ? EISDIR
-                : access(folder.data, W_OK | X_OK) < 0 ? errno
-                                                       : 0;
-    vyre_strbuf_free(&folder);
-    return error ? vyre_status_make(VYRE_STATUS_IO, "name a file in a writable folder",
-                                    "cannot write the HTML page to `%s`: %s", path, strerror(error))
-                 : VYRE_OK;
-}
-
 static vyre_status check_usage(const job *j) {
     static const uint32_t others[] = {BACKEND, SIZES, DATA, RUNS, SECONDS, ROUTES};
     const char *html = value_of(j, HTML)->text;
@@ -126,7 +105,7 @@ static vyre_status check_usage(const job *j) {
                                 "the HTML page and the report would both go to stdout");
     }
     if (html) {
-        VYRE_TRY(check_page(html));
+        VYRE_TRY(cli_output_check(html)); /* before anything is measured */
     }
     if (!value_of(j, READ)->given) {
         return VYRE_OK;
@@ -198,7 +177,7 @@ static vyre_status add_named(bench_run *bench, const char *name) {
     if (!strcmp(name, "all")) {
         return add_all(bench, true);
     }
-    vyre_status status = vyre_registry_acquire(vyre_registry_default(), name, &device);
+    vyre_status status = cli_device_open(name, &device);
     if (!status) {
         return bench_run_add(bench, vyre_device_name(device), device, NULL);
     }

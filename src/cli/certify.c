@@ -57,6 +57,7 @@ const cli_command cli_command_certify = {
         "The command saves the routes after each operation and keeps what other processes saved "
         "meanwhile, so an interruption loses only the current operation.",
     .operand = CLI_OPERAND_FILE,
+    .has_program = true,
     .operands_max = CLI_ANY_NUMBER,
     CLI_COMMAND_PARTS,
 };
@@ -172,8 +173,8 @@ static void report(const job *j, size_t total) {
         vyre_strbuf_printf(&text, "%s%s", between, vyre_device_name(j->certifier.devices[i]));
         between = ", ";
     }
-    cli_message_print("vyre %s: %s; the routes are in %s\n", name, vyre_strbuf_string(&text),
-                      vyre_strbuf_string(&j->path));
+    cli_message_note("vyre %s: %s; the routes are in %s\n", name, vyre_strbuf_string(&text),
+                     vyre_strbuf_string(&j->path));
     vyre_strbuf_free(&text);
     if (j->wrong) {
         cli_message_print("vyre %s: %zu operation%s got wrong bytes from a device, and `auto` will "

@@ -27,6 +27,7 @@ static const cli_example examples[] = {
     {"vyre check examples/*.vyre", "check all examples"},
     {"vyre check --werror --format json kernel.vyre",
      "in a build: fail on warnings, and print JSON"},
+    {"vyre check -q examples/*.vyre", "print one line for each file"},
     {"vyre check --races kernel.vyre", "run every program in it and look for races"},
     {"vyre check --races kernel.vyre bfs row=@row.npy col=@col.npy source=0",
      "run one program with the given values"},
@@ -43,7 +44,8 @@ const cli_command cli_command_check = {
         "result can depend on the order in which invocations run. An operand that is not a file "
         "may be an OPERATION that `vyre ops` lists.\n\n"
         "Errors and warnings go to stderr, each with its place in the source and a fix. With "
-        "--format json they are part of the JSON on stdout.\n\n"
+        "--format json they are part of the JSON on stdout. With -q the command prints one line "
+        "for each FILE: whether it is valid, and how much was found.\n\n"
         "With --races the command also runs the programs on the reference backend, which tracks "
         "every access. It finds a race in any schedule in which both accesses happen; if atomics "
         "acquire and release, try several seeds. With one FILE you may also name the PROGRAM to "
@@ -82,12 +84,20 @@ static bool is_name(const char *word, size_t size) {
     return size && letters >= size && !(*word >= '0' && *word <= '9');
 }
 
-/* With --races, a word behind the first that is a name is the PROGRAM, and one that starts with a
- * name and `=` is a value. All others are files. */
+/* With --races, a name that is not the FILE is the PROGRAM, and a word that starts with a name and
+ * `=` is a value. All others are files. */
 static vyre_status sort_operands(job *j) {
     bool races = j->arguments->values[RACES].given, stored = true;
+    VYRE_VEC(const char *) words = {0};
     for (size_t i = 0; i < j->arguments->operand_count && stored; i++) {
-        const char *word = j->arguments->operands[i];
+        stored = vyre_vec_push(&words, j->arguments->operands[i]);
+    }
+    if (races && stored) {
+        cli_operands_order(words.items, words.count);
+    }
+    vyre_status status = VYRE_OK;
+    for (size_t i = 0; i < words.count && stored && !status; i++) {
+        const char *word = words.items[i];
         size_t size = strcspn(word, "=");
         if (!races || !i || !is_name(word, size)) {
             stored = vyre_vec_push(&j->files, word);
@@ -96,13 +106,18 @@ static vyre_status sort_operands(job *j) {
         } else if (!j->program) {
             j->program = word;
         } else {
-            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                    "write ./ before the name of a file, and values as NAME=VALUE",
-                                    "`%s` is a second PROGRAM, after `%s`", word, j->program);
+            status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                      "write ./ before the name of a file, and values as "
+                                      "NAME=VALUE",
+                                      "`%s` is a second PROGRAM, after `%s`", word, j->program);
         }
     }
+    vyre_vec_free(&words);
     if (!stored) {
         return vyre_no_memory("for the command line");
+    }
+    if (status) {
+        return status;
     }
     if (j->files.count > 1 && (j->program || j->values.count)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give one FILE",
@@ -197,8 +212,29 @@ static cli_exit describe_text(job *j, const cli_input *input, cli_selection chos
         }
         vyre_visible_clean(&text, rest, true);
     }
+    if (cli_message_is_quiet()) {
+        vyre_strbuf_cut(&text, 0);
+    }
     cli_output_write_rendered(&text);
     return result;
+}
+
+static void add_count(vyre_strbuf *text, size_t count, const char *what) {
+    if (count) {
+        vyre_strbuf_printf(text, ", %zu %s%s", count, what, vyre_plural(count));
+    }
+}
+
+/* "a.vyre: valid, 2 programs", with what was found in that file. */
+static void tell_file(const job *j, const char *name, const counts *before) {
+    vyre_strbuf text = {0};
+    size_t errors = j->total.errors - before->errors;
+    vyre_strbuf_printf(&text, "%s: %s", name, errors ? "not valid" : "valid");
+    add_count(&text, j->total.programs - before->programs, "program");
+    add_count(&text, errors, "error");
+    add_count(&text, j->total.warnings - before->warnings, "warning");
+    vyre_strbuf_putc(&text, '\n');
+    cli_output_write(&text);
 }
 
 static cli_exit describe_json(job *j, const cli_input *input, cli_selection chosen,
@@ -233,6 +269,7 @@ static cli_exit describe_json(job *j, const cli_input *input, cli_selection chos
 static cli_exit check_file(job *j, const char *path) {
     cli_input input;
     cli_selection chosen = {0, 0};
+    counts before = j->total;
     vyre_status status = cli_input_open(&input, path, NULL);
     if (!status) {
         status = cli_input_load(&input);
@@ -264,6 +301,9 @@ static cli_exit check_file(job *j, const char *path) {
     if (j->races.errors || (warnings && j->arguments->values[WERROR].given)) {
         result = worse(result, CLI_EXIT_NO);
     }
+    if (!j->json && cli_message_is_quiet()) {
+        tell_file(j, input.name, &before);
+    }
     cli_input_deinit(&input);
     return result;
 }
@@ -291,10 +331,10 @@ static cli_exit check_files(job *j) {
         vyre_strbuf_putc(json->text, '\n');
         cli_output_write(json->text);
     }
-    cli_message_print("%zu file%s, %zu program%s, %zu error%s, %zu warning%s\n", total->files,
-                      vyre_plural(total->files), total->programs, vyre_plural(total->programs),
-                      total->errors, vyre_plural(total->errors), total->warnings,
-                      vyre_plural(total->warnings));
+    cli_message_note("%zu file%s, %zu program%s, %zu error%s, %zu warning%s\n", total->files,
+                     vyre_plural(total->files), total->programs, vyre_plural(total->programs),
+                     total->errors, vyre_plural(total->errors), total->warnings,
+                     vyre_plural(total->warnings));
     return result;
 }
 

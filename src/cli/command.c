@@ -1,6 +1,7 @@
 #include "cli/command.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/near.h"
 #include "base/page.h"
@@ -12,6 +13,8 @@ const cli_command *const cli_commands[] = {
 #undef ROW
         NULL};
 
+const cli_option cli_option_quiet = {"--quiet", 'q', NULL, NULL,
+                                     "print results, warnings and errors, but no notes"};
 const cli_option cli_option_help = {"--help", 'h', NULL, NULL, "print this help"};
 
 const cli_choice cli_formats[] = {
@@ -80,6 +83,7 @@ static vyre_status wrong_usage(const cli_command *command, const char *format, .
 static vyre_status unknown_option(const cli_command *command, vyre_str wanted) {
     vyre_near near;
     vyre_near_init(&near, wanted);
+    vyre_near_add(&near, str(cli_option_quiet.name));
     vyre_near_add(&near, str(cli_option_help.name));
     for (size_t i = 0; i < command->option_count; i++) {
         vyre_near_add(&near, str(command->options[i].name));
@@ -97,9 +101,10 @@ static vyre_status unknown_option(const cli_command *command, vyre_str wanted) {
 
 /* `word` is `--name` or `-n`; NULL if there is no such option. */
 static const cli_option *find_option(const cli_command *command, vyre_str word) {
-    for (size_t i = 0; i <= command->option_count; i++) {
-        const cli_option *option =
-            i < command->option_count ? &command->options[i] : &cli_option_help;
+    for (size_t i = 0; i <= command->option_count + 1; i++) {
+        const cli_option *option = i < command->option_count    ? &command->options[i]
+                                   : i == command->option_count ? &cli_option_quiet
+                                                                : &cli_option_help;
         bool is_short = word.size == 2 && option->letter && word.data[1] == option->letter;
         bool is_long =
             strlen(option->name) == word.size && !memcmp(option->name, word.data, word.size);
@@ -149,8 +154,9 @@ static vyre_status parse_option(const cli_command *command, size_t count, const 
     if (!option->value && value) {
         return wrong_usage(command, "`%.*s` takes no value", (int)name.size, name.data);
     }
-    if (option == &cli_option_help) {
-        arguments->help = true;
+    if (option == &cli_option_help || option == &cli_option_quiet) {
+        arguments->help |= option == &cli_option_help;
+        arguments->quiet |= option == &cli_option_quiet;
         return VYRE_OK;
     }
     cli_value *slot = &arguments->values[option - command->options];
@@ -177,6 +183,49 @@ static vyre_status parse_option(const cli_command *command, size_t count, const 
     return set_value(option, value, slot);
 }
 
+static bool is_value(const char *word) {
+    size_t size = strcspn(word, "=");
+    return word[size] && !memchr(word, '.', size) && !memchr(word, '/', size);
+}
+
+/* Whether a PROGRAM could have that name. */
+static bool is_name(const char *word) {
+    return *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                                       "0123456789")];
+}
+
+static bool is_file(const char *word) {
+    return access(word, F_OK) == 0;
+}
+
+void cli_operands_order(const char **words, size_t count) {
+    size_t others = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *word = words[i];
+        if (!is_value(word)) {
+            memmove(words + others + 1, words + others, (i - others) * sizeof *words);
+            words[others++] = word;
+        }
+    }
+    if (others > 1 && is_name(words[0]) && !is_file(words[0]) &&
+        (!is_name(words[1]) || is_file(words[1]))) {
+        const char *program = words[0];
+        words[0] = words[1];
+        words[1] = program;
+    }
+}
+
+static vyre_status check_operands(const cli_command *command, const char **words, size_t count) {
+    bool has_file = !command->has_program || !count || !is_value(words[0]) || is_file(words[0]);
+    if (count < command->operands_min || (command->operands_min && !has_file)) {
+        return wrong_usage(command, "%.*s is missing", (int)strcspn(command->operands, " ."),
+                           command->operands);
+    }
+    return count > command->operands_max
+               ? wrong_usage(command, "`%s` is one operand too many", words[command->operands_max])
+               : VYRE_OK;
+}
+
 vyre_status cli_arguments_parse(const cli_command *command, size_t count, const char **words,
                                 cli_arguments *out_arguments) {
     cli_arguments *arguments = out_arguments;
@@ -195,14 +244,10 @@ vyre_status cli_arguments_parse(const cli_command *command, size_t count, const 
             words[arguments->operand_count++] = word;
         }
     }
-    if (arguments->operand_count < command->operands_min) {
-        return wrong_usage(command, "%.*s is missing", (int)strcspn(command->operands, " ."),
-                           command->operands);
+    if (command->has_program) {
+        cli_operands_order(words, arguments->operand_count);
     }
-    if (arguments->operand_count > command->operands_max) {
-        return wrong_usage(command, "`%s` is one operand too many", words[command->operands_max]);
-    }
-    return VYRE_OK;
+    return check_operands(command, words, arguments->operand_count);
 }
 
 vyre_status cli_option_number(const cli_arguments *arguments, uint32_t option, uint64_t *out) {

@@ -78,18 +78,19 @@ typedef struct cli_option {
 /* Rows that several subcommands have. */
 #define CLI_DEVICE_OPTION(X)                                                                       \
     X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \
-      "the device to run on: preferred, a backend's ID, or ID:N for its device N (default: "       \
+      "the device to run on: preferred, gpu, a backend's ID, or ID:N for its device N (default: "  \
       "preferred)")
 #define CLI_DEVICES_OPTION(X)                                                                      \
     X(BACKEND, 'b', "--backend", "DEVICE,...", NULL,                                               \
-      "the devices: IDs of backends, or ID:N for device N, separated by commas (default: all but " \
-      "oracles such as reference)")
+      "the devices: IDs of backends, ID:N for device N, or gpu, separated by commas (default: "    \
+      "all but oracles such as reference)")
 #define CLI_VARIANT_OPTION(X)                                                                      \
     X(VARIANT, 0, "--variant", "NAME", NULL,                                                       \
       "the variant of the OPERATION to take; all variants give the same bytes")
 #define CLI_SIZES_OPTION(X)                                                                        \
-    X(SIZES, 0, "--sizes", "A..B[:STEP]", NULL,                                                    \
-      "sizes from 2^A to 2^B elements, each 2^STEP times the one before (default: 8..20:4)")
+    X(SIZES, 0, "--sizes", "A..B[:STEP],...", NULL,                                                \
+      "sizes from 2^A to 2^B elements, each 2^STEP times the one before, or a list such as "       \
+      "6,16,26 (default: 8..20:4)")
 #define CLI_ROUTES_OPTION(X)                                                                       \
     X(ROUTES, 0, "--routes", "FILE", NULL,                                                         \
       "the file of routes (default: $VYRE_ROUTES, else vyre/pgo.toml in the configuration "        \
@@ -119,6 +120,7 @@ typedef struct cli_command {
     const char *summary;  /* one line without a full stop */
     const char *text;     /* paragraphs with an empty line between them */
     cli_operand operand;
+    bool has_program; /* operands are one FILE, a PROGRAM and values, in any order */
     uint32_t operands_min, operands_max;
     const cli_option *options;
     size_t option_count;
@@ -150,7 +152,8 @@ struct cli_arguments {
     const cli_command *command;
     const char *const *operands;
     size_t operand_count;
-    bool help; /* --help was asked for; the rest was not looked at */
+    bool help;  /* --help was asked for; the rest was not looked at */
+    bool quiet; /* --quiet: notes are not wanted */
     cli_value values[CLI_OPTIONS_MAX];
     cli_repeat repeats[CLI_REPEATS_MAX]; /* in the order of the command line */
     size_t repeat_count;
@@ -165,8 +168,8 @@ const cli_command *cli_command_find(const char *name);
 /* Whether it may be given several times. */
 bool cli_option_repeats(const cli_option *option);
 
-/* The option that every subcommand has besides its own. */
-extern const cli_option cli_option_help;
+/* The options that every subcommand has besides its own. */
+extern const cli_option cli_option_quiet, cli_option_help;
 
 /* The words of --format, and those of it where the answer is a table. */
 #define CLI_FORMATS(X)                                                                             \
@@ -183,6 +186,11 @@ extern const cli_choice cli_table_formats[];
  * into `words`. */
 VYRE_MUST_USE vyre_status cli_arguments_parse(const cli_command *command, size_t count,
                                               const char **words, cli_arguments *out_arguments);
+
+/* Puts the words of a FILE, a PROGRAM and values into that order. A word with a `=`, and neither a
+ * point nor a slash before it, is a value. The FILE is the first of the others, unless that is no
+ * file but a name, and the second is no name. */
+void cli_operands_order(const char **words, size_t count);
 
 /* The value of an option that takes a number, or a time in seconds; where it is not given `out`
  * stays as it is. */

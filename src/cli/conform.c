@@ -368,7 +368,7 @@ static cli_exit list(job *j) {
     }
     cli_output_write(&j->text);
     uint64_t count = conform_session_count(&j->conform);
-    cli_message_print("%llu case%s\n", (unsigned long long)count, vyre_plural(count));
+    cli_message_note("%llu case%s\n", (unsigned long long)count, vyre_plural(count));
     return CLI_EXIT_DONE;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/describe.h"
 
+#include "ir/lookup.h"
 #include "ir/size.h"
 
 /* A name, or null where the author gave none or it was not kept. */
@@ -59,7 +60,7 @@ static void add_arrays(vyre_json *json, const vyre_ir *ir, const char *key, vyre
         vyre_json_object(json);
         add_name(json, cli_array_name(ir, i));
         vyre_json_add_string(json, "type", vyre_type_name((vyre_type)array->type));
-        if (kind == VYRE_RESOURCE_SCRATCH) {
+        if (array->kind != VYRE_RESOURCE_CONSTANT && array->size != VYRE_NONE) {
             vyre_json_key(json, "size");
             write_size(json, ir, array->size);
         } else {
@@ -104,22 +105,33 @@ static void add_phase(vyre_json *json, const vyre_ir *ir, const vyre_phase *phas
 
 /* A repeat holds its steps; repeats are not nested deeply. */
 static void add_steps(vyre_json *json, const vyre_ir *ir, uint32_t first, uint32_t end) {
+    static const char *const kinds[] = {"phase", "repeat", "repeat", "swap", "if", "else"};
     vyre_json_add_array(json, "steps");
     for (uint32_t i = first; i < end; i = ir->steps[i].end) {
         const vyre_step *step = &ir->steps[i];
         vyre_json_object(json);
-        vyre_json_add_string(json, "kind", step->kind == VYRE_STEP_PHASE ? "phase" : "repeat");
+        vyre_json_add_string(json, "kind", kinds[step->kind]);
         add_name(json, cli_step_name(ir, i));
-        if (step->kind == VYRE_STEP_PHASE) {
-            add_phase(json, ir, &ir->phases[step->size]);
-        } else {
-            bool is_count = step->kind == VYRE_STEP_REPEAT_COUNT;
-            vyre_json_key(json, is_count ? "count" : "while");
-            if (is_count) {
-                write_size(json, ir, step->size);
-            } else {
-                write_element(json, ir, step->resource, step->size);
-            }
+        switch (step->kind) {
+        case VYRE_STEP_PHASE: add_phase(json, ir, &ir->phases[step->size]); break;
+        case VYRE_STEP_REPEAT_COUNT:
+            vyre_json_key(json, "count");
+            write_size(json, ir, step->size);
+            break;
+        case VYRE_STEP_REPEAT_WHILE:
+        case VYRE_STEP_IF:
+            vyre_json_key(json, step->kind == VYRE_STEP_IF ? "if" : "while");
+            write_element(json, ir, step->resource, step->size);
+            break;
+        case VYRE_STEP_SWAP:
+            vyre_json_add_array(json, "arrays");
+            vyre_json_string(json, cli_array_name(ir, step->resource));
+            vyre_json_string(json, cli_array_name(ir, step->size));
+            vyre_json_array_end(json);
+            break;
+        default: break;
+        }
+        if (vyre_step_is_container(step)) {
             add_steps(json, ir, i + 1, step->end);
         }
         vyre_json_object_end(json);
@@ -165,6 +177,9 @@ void cli_describe_json(vyre_json *json, const vyre_program *program) {
     vyre_json_add_string(json, "digest", vyre_strbuf_string(&digest));
     add_arguments(json, ir);
     add_arrays(json, ir, "scratch", VYRE_RESOURCE_SCRATCH, 0, ir->resource_count);
+    if (ir->data_bytes) {
+        add_arrays(json, ir, "constants", VYRE_RESOURCE_CONSTANT, 0, ir->resource_count);
+    }
     if (ir->requirement_count) {
         add_requirements(json, ir);
     }

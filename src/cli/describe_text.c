@@ -91,7 +91,7 @@ static void describe_array(vyre_strbuf *text, const vyre_ir *ir, uint32_t resour
     const vyre_resource *array = &ir->resources[resource];
     describe_name(text, ir, resource);
     vyre_strbuf_printf(text, ": %s[", vyre_type_name((vyre_type)array->type));
-    if (array->kind == VYRE_RESOURCE_SCRATCH) {
+    if (array->kind != VYRE_RESOURCE_CONSTANT && array->size != VYRE_NONE) {
         vyre_size_print(text, ir, array->size);
     } else {
         vyre_strbuf_u64(text, array->length);
@@ -99,10 +99,11 @@ static void describe_array(vyre_strbuf *text, const vyre_ir *ir, uint32_t resour
     vyre_strbuf_putc(text, ']');
 }
 
-static void describe_scratch(vyre_strbuf *text, const vyre_ir *ir) {
-    const char *label = "scratch";
+/* Arrays of the program, of one kind. */
+static void describe_arrays(vyre_strbuf *text, const vyre_ir *ir, vyre_resource_kind kind,
+                            const char *label) {
     for (uint32_t i = 0; i < ir->resource_count; i++) {
-        if (ir->resources[i].kind == VYRE_RESOURCE_SCRATCH) {
+        if (ir->resources[i].kind == kind) {
             cli_describe_label(text, label);
             describe_array(text, ir, i);
             vyre_strbuf_putc(text, '\n');
@@ -180,6 +181,18 @@ static void describe_steps(vyre_strbuf *text, const vyre_ir *ir) {
             }
             describe_phase(text, ir, &ir->phases[step->size]);
             describe_phase_arrays(text, ir, &ir->phases[step->size], depth);
+        } else if (step->kind == VYRE_STEP_SWAP) {
+            vyre_strbuf_puts(text, "swap ");
+            describe_name(text, ir, step->resource);
+            vyre_strbuf_puts(text, " and ");
+            describe_name(text, ir, step->size);
+        } else if (step->kind == VYRE_STEP_IF) {
+            vyre_strbuf_puts(text, "if ");
+            cli_describe_element(text, ir, step->resource, step->size);
+            ends[depth++] = step->end;
+        } else if (step->kind == VYRE_STEP_ELSE) {
+            vyre_strbuf_puts(text, "else");
+            ends[depth++] = step->end;
         } else {
             vyre_strbuf_printf(text, "repeat %s%s", name, *name ? " " : "");
             ends[depth++] = step->end;
@@ -248,7 +261,8 @@ void cli_describe_text(vyre_strbuf *text, const vyre_program *program, const cha
     cli_describe_digest(text, program);
     vyre_strbuf_putc(text, '\n');
     describe_arguments(text, ir);
-    describe_scratch(text, ir);
+    describe_arrays(text, ir, VYRE_RESOURCE_SCRATCH, "scratch");
+    describe_arrays(text, ir, VYRE_RESOURCE_CONSTANT, "constants");
     describe_requirements(text, ir);
     describe_steps(text, ir);
     describe_statistics(text, &stats);

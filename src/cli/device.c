@@ -23,14 +23,36 @@ void cli_device_tell_refused(const cli_command *command) {
     }
 }
 
-static vyre_status acquire_preferred(vyre_device **out_device, vyre_strbuf *out_why) {
+static vyre_status acquire_preferred(vyre_require require, vyre_device **out_device,
+                                     vyre_strbuf *out_why) {
+    vyre_selection selection = {.require = require};
     vyre_decision decision;
     vyre_status status =
-        vyre_registry_acquire_preferred(vyre_registry_default(), NULL, &decision, out_device);
+        vyre_registry_acquire_preferred(vyre_registry_default(), &selection, &decision, out_device);
     if (!status) {
-        vyre_strbuf_printf(out_why, "preferred selection takes %s", decision.why);
+        vyre_strbuf_printf(out_why, "%s takes %s",
+                           require == VYRE_REQUIRE_GPU ? "-b gpu" : "preferred selection",
+                           decision.why);
     }
     vyre_decision_free(&decision);
+    return status;
+}
+
+/* Why it is that one is appended, unless the name alone says so. */
+static vyre_status open_named(const char *name, vyre_device **out_device, vyre_strbuf *out_why) {
+    const vyre_registration *found = NULL;
+    bool is_gpu = !strcmp(name, "gpu");
+    if (is_gpu) { /* unless that is the id of a backend */
+        VYRE_TRY(vyre_registry_find(vyre_registry_default(), name, &found));
+    }
+    return is_gpu && !found ? acquire_preferred(VYRE_REQUIRE_GPU, out_device, out_why)
+                            : vyre_registry_acquire(vyre_registry_default(), name, out_device);
+}
+
+vyre_status cli_device_open(const char *name, vyre_device **out_device) {
+    vyre_strbuf why = {0};
+    vyre_status status = open_named(name, out_device, &why);
+    vyre_strbuf_free(&why);
     return status;
 }
 
@@ -61,7 +83,7 @@ static vyre_status acquire_routed(const cli_command *command, const vyre_router_
     *out_device = vyre_device_retain(routing->device);
     bench_route_explain(out_why, routing, request);
     if (*routing->note) {
-        cli_message_print("vyre %s: note: %s\n", command->name, routing->note);
+        cli_message_note("vyre %s: note: %s\n", command->name, routing->note);
     }
     vyre_router_choice_release(routing);
     return VYRE_OK;
@@ -74,12 +96,11 @@ cli_exit cli_device_acquire_for(const cli_command *command, const char *name,
     bool is_routed = request && cli_device_is_auto(name);
     bool is_preferred = name ? !strcmp(name, "preferred") : !request;
     bool is_named = !is_routed && !is_preferred;
-    vyre_status status = is_routed ? acquire_routed(command, request, out_device, out_why)
-                         : is_preferred
-                             ? acquire_preferred(out_device, out_why)
-                             : vyre_registry_acquire(vyre_registry_default(), name, out_device);
+    vyre_status status = is_routed      ? acquire_routed(command, request, out_device, out_why)
+                         : is_preferred ? acquire_preferred(VYRE_REQUIRE_ANY, out_device, out_why)
+                                        : open_named(name, out_device, out_why);
     if (!status) {
-        vyre_strbuf_puts(out_why, is_named ? "named by -b" : "");
+        vyre_strbuf_puts(out_why, is_named && !out_why->size ? "named by -b" : "");
         return CLI_EXIT_DONE;
     }
     return tell_failure(command, status, is_named);
@@ -121,8 +142,7 @@ static vyre_status acquire_named(cli_devices *devices, const char *names) {
                                       "commas, or omit -b to use all",
                                       "-b takes devices, not `%s`", vyre_strbuf_string(&name));
         } else {
-            status =
-                vyre_registry_acquire(vyre_registry_default(), vyre_strbuf_string(&name), &device);
+            status = cli_device_open(vyre_strbuf_string(&name), &device);
             status = status ? status : add_device(devices, device);
         }
     }

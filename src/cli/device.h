@@ -9,6 +9,10 @@
 #include "base/vec.h"
 #include "cli/command.h"
 
+/* Opens the device of a name that stands for one: the id of a backend, ID:N, or `gpu`, the
+ * preferred one of all GPUs. */
+VYRE_MUST_USE vyre_status cli_device_open(const char *name, vyre_device **out_device);
+
 /* Acquires a device by its name; NULL is `preferred`. `out_why` says why it is that one, and is the
  * caller's to free. An error was told already: then the command ends with what is returned. */
 cli_exit cli_device_acquire(const cli_command *command, const char *name, vyre_device **out_device,

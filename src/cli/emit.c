@@ -46,6 +46,7 @@ const cli_command cli_command_emit = {
         "`ptx` and `spirv` are short names of two targets.\n\n"
         "Without operands the command lists the targets that it can emit for.",
     .operand = CLI_OPERAND_FILE,
+    .has_program = true,
     .operands_max = 2,
     CLI_COMMAND_PARTS,
 };

@@ -110,8 +110,8 @@ static cli_exit run(const cli_arguments *arguments) {
         result = answer > result ? answer : result;
     }
     if (write) {
-        cli_message_print("%zu file%s, %zu changed\n", arguments->operand_count,
-                          vyre_plural(arguments->operand_count), count);
+        cli_message_note("%zu file%s, %zu changed\n", arguments->operand_count,
+                         vyre_plural(arguments->operand_count), count);
     } else if (check && count) {
         cli_message_print("%zu of %zu file%s not in canonical layout. Fix: vyre fmt --write\n",
                           count, arguments->operand_count, vyre_plural(arguments->operand_count));

@@ -120,6 +120,7 @@ void cli_help_command(vyre_strbuf *text, const cli_command *command) {
     for (size_t i = 0; i < command->option_count; i++) {
         write_option(text, &command->options[i], column);
     }
+    write_option(text, &cli_option_quiet, column);
     write_option(text, &cli_option_help, column);
     vyre_strbuf_puts(text, command->examples ? "\nexamples:\n" : "");
     for (size_t i = 0; command->examples && command->examples[i].command; i++) {

@@ -1,6 +1,7 @@
 /* Completions for shells, from the tables. */
 #include <string.h>
 
+#include "cli/complete.h"
 #include "cli/help.h"
 
 /* What follows must be legal within single quotes, where each shell has its own escape. */
@@ -43,7 +44,7 @@ static void write_bash_values(vyre_strbuf *text, const cli_command *command) {
         if (option->choices) {
             write_choices(text, option->choices);
         }
-        vyre_strbuf_puts(text, "' ;;\n");
+        vyre_strbuf_printf(text, "'%s ;;\n", cli_complete_knows_value(option) ? " ask=1" : "");
     }
 }
 
@@ -52,11 +53,11 @@ static void write_bash_words(vyre_strbuf *text, const cli_command *command) {
     if (command->operand == CLI_OPERAND_TOPIC) {
         write_help_words(text);
     }
-    vyre_strbuf_printf(text, "' options='%s", cli_option_help.name);
+    vyre_strbuf_printf(text, "' options='%s %s", cli_option_help.name, cli_option_quiet.name);
     for (size_t i = 0; i < command->option_count; i++) {
         vyre_strbuf_printf(text, " %s", command->options[i].name);
     }
-    vyre_strbuf_puts(text, "' ;;\n");
+    vyre_strbuf_printf(text, "'%s ;;\n", cli_complete_knows_operands(command) ? " ask=1" : "");
 }
 
 void cli_help_completion_bash(vyre_strbuf *text) {
@@ -64,7 +65,7 @@ void cli_help_completion_bash(vyre_strbuf *text) {
         text, "# bash completion for vyre. Without an answer bash completes names of files.\n"
               "_vyre() {\n"
               "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-              "    local words='' options=''\n"
+              "    local words='' options='' ask=''\n"
               "    # bash takes --name=VALUE for three words.\n"
               "    if [ \"$word\" = '=' ]; then\n"
               "        word=''\n"
@@ -90,8 +91,15 @@ void cli_help_completion_bash(vyre_strbuf *text) {
                            "    if [ \"${word:0:1}\" = - ]; then\n"
                            "        words=\"$words $options\"\n"
                            "    fi\n"
+                           "    if [ -n \"$ask\" ]; then\n"
+                           "        words=\"$words $(\"${COMP_WORDS[0]}\" " CLI_COMPLETE
+                           " \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\"\n"
+                           "    fi\n"
                            "    # shellcheck disable=SC2207\n"
                            "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+                           "    if [ \"${COMPREPLY[0]: -1}\" = = ]; then\n"
+                           "        compopt -o nospace 2>/dev/null\n"
+                           "    fi\n"
                            "}\n"
                            "complete -o default -F _vyre vyre\n");
 }
@@ -130,7 +138,7 @@ static void write_zsh_option(vyre_strbuf *text, const cli_option *option) {
         if (option->choices) {
             write_zsh_choices(text, option->choices);
         } else {
-            vyre_strbuf_puts(text, "_files");
+            vyre_strbuf_puts(text, cli_complete_knows_value(option) ? "_vyre_ask" : "_files");
         }
     }
     vyre_strbuf_puts(text, "' \\\n");
@@ -141,7 +149,14 @@ static void write_zsh_command(vyre_strbuf *text, const cli_command *command) {
     for (size_t i = 0; i < command->option_count; i++) {
         write_zsh_option(text, &command->options[i]);
     }
+    write_zsh_option(text, &cli_option_quiet);
     write_zsh_option(text, &cli_option_help);
+    if (cli_complete_knows_operands(command)) {
+        vyre_strbuf_printf(text, "                '*:%s:_vyre_ask%s'\n            ;;\n",
+                           command->operand == CLI_OPERAND_FILE ? "FILE" : "NAME",
+                           command->operand == CLI_OPERAND_FILE ? " -f" : "");
+        return;
+    }
     switch (command->operand) {
     case CLI_OPERAND_FILE: vyre_strbuf_puts(text, "                '*:FILE:_files'\n"); break;
     case CLI_OPERAND_TOPIC:
@@ -157,6 +172,15 @@ static void write_zsh_command(vyre_strbuf *text, const cli_command *command) {
 void cli_help_completion_zsh(vyre_strbuf *text) {
     vyre_strbuf_puts(text, "#compdef vyre\n"
                            "# zsh completion for vyre.\n"
+                           "_vyre_ask() {\n"
+                           "    local -a found\n"
+                           "    found=(${(f)\"$(vyre " CLI_COMPLETE
+                           " \"${(@)words[1,CURRENT]}\" 2>/dev/null)\"})\n"
+                           "    compadd -S '' -- ${(M)found:#*=}\n"
+                           "    compadd -- ${found:#*=}\n"
+                           "    [[ $1 == -f ]] && _files\n"
+                           "    return 0\n"
+                           "}\n"
                            "_vyre() {\n"
                            "    local -a subcommands=(\n");
     for (size_t i = 0; cli_commands[i]; i++) {
@@ -201,6 +225,8 @@ static void write_fish_option(vyre_strbuf *text, const char *name, const cli_opt
         vyre_strbuf_puts(text, " -x -a '");
         write_choices(text, option->choices);
         vyre_strbuf_putc(text, '\'');
+    } else if (cli_complete_knows_value(option)) {
+        vyre_strbuf_puts(text, " -x -a '(__vyre_ask)'");
     } else if (option->value) {
         vyre_strbuf_puts(text, " -r -F");
     }
@@ -209,6 +235,10 @@ static void write_fish_option(vyre_strbuf *text, const char *name, const cli_opt
 
 void cli_help_completion_fish(vyre_strbuf *text) {
     vyre_strbuf_puts(text, "# fish completion for vyre.\n"
+                           "function __vyre_ask\n"
+                           "    set -l before (commandline -opc)\n"
+                           "    vyre " CLI_COMPLETE " $before[2..] (commandline -ct) 2>/dev/null\n"
+                           "end\n"
                            "complete -c vyre -f\n");
     for (size_t i = 0; cli_commands[i]; i++) {
         vyre_strbuf_printf(text, "complete -c vyre -n __fish_use_subcommand -a %s",
@@ -220,7 +250,13 @@ void cli_help_completion_fish(vyre_strbuf *text) {
         for (size_t k = 0; k < command->option_count; k++) {
             write_fish_option(text, command->name, &command->options[k]);
         }
+        write_fish_option(text, command->name, &cli_option_quiet);
         write_fish_option(text, command->name, &cli_option_help);
+        if (cli_complete_knows_operands(command)) {
+            vyre_strbuf_printf(
+                text, "complete -c vyre -n '__fish_seen_subcommand_from %s' -a '(__vyre_ask)'\n",
+                command->name);
+        }
         if (command->operand == CLI_OPERAND_FILE) {
             vyre_strbuf_printf(text, "complete -c vyre -n '__fish_seen_subcommand_from %s' -F\n",
                                command->name);

@@ -103,7 +103,8 @@ void cli_help_man(vyre_strbuf *text) {
     write_paragraphs(
         text, "Results go to stdout, everything else to stderr. A FILE of - is stdin. Options may "
               "appear anywhere after the subcommand, as `--name VALUE` or `--name=VALUE`. Every "
-              "word after `--` is an operand. Every subcommand takes `--help`.");
+              "word after `--` is an operand. Every subcommand takes `--help`, and `-q` or "
+              "`--quiet`, which prints no notes.");
     vyre_strbuf_puts(text, ".SH SUBCOMMANDS\n");
     for (size_t i = 0; cli_commands[i]; i++) {
         write_command(text, cli_commands[i]);

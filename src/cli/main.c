@@ -4,6 +4,7 @@
 
 #include "base/option.h"
 #include "cli/command.h"
+#include "cli/complete.h"
 #include "cli/help.h"
 #include "cli/output.h"
 
@@ -55,6 +56,9 @@ static cli_exit run(size_t count, const char **words) {
         cli_message_write(&text);
         return CLI_EXIT_USAGE;
     }
+    if (!strcmp(words[0], CLI_COMPLETE)) {
+        return cli_complete(count - 1, words + 1);
+    }
     const cli_command *command = cli_command_find(subcommand_of(words[0]));
     if (!command) {
         return cli_message_status(NULL, unknown_subcommand(words[0]));
@@ -64,6 +68,7 @@ static cli_exit run(size_t count, const char **words) {
     if (status) {
         return cli_message_status(command, status);
     }
+    cli_message_set_quiet(arguments.quiet);
     if (arguments.help) {
         vyre_strbuf text = {0};
         cli_help_command(&text, command);

@@ -211,7 +211,7 @@ static cli_exit list(const job *j) {
     }
     cli_output_write(&text);
     size_t count = count_chosen(j);
-    cli_message_print("%zu operation%s\n", count, vyre_plural(count));
+    cli_message_note("%zu operation%s\n", count, vyre_plural(count));
     return CLI_EXIT_DONE;
 }
 
@@ -268,12 +268,12 @@ static cli_exit check(const job *j) {
                                          &device, &why);
     if (result == CLI_EXIT_DONE) {
         result = check_operations(j, device, &tally);
-        cli_message_print("%zu operation%s on %s: %zu witness%s, %zu sample%s, %zu law%s in %zu "
-                          "cases, %zu failure%s\n",
-                          tally.operations, vyre_plural(tally.operations), vyre_device_name(device),
-                          tally.witnesses, tally.witnesses == 1 ? "" : "es", tally.samples,
-                          vyre_plural(tally.samples), tally.laws, vyre_plural(tally.laws),
-                          tally.cases, tally.failures, vyre_plural(tally.failures));
+        cli_message_note("%zu operation%s on %s: %zu witness%s, %zu sample%s, %zu law%s in %zu "
+                         "cases, %zu failure%s\n",
+                         tally.operations, vyre_plural(tally.operations), vyre_device_name(device),
+                         tally.witnesses, tally.witnesses == 1 ? "" : "es", tally.samples,
+                         vyre_plural(tally.samples), tally.laws, vyre_plural(tally.laws),
+                         tally.cases, tally.failures, vyre_plural(tally.failures));
         vyre_device_release(device);
     }
     vyre_strbuf_free(&why);

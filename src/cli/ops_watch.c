@@ -97,8 +97,8 @@ cli_exit cli_ops_watch(const cli_command *command, const char *folder, uint64_t 
         return cli_message_status(command, status);
     }
     status = vyre_dialects_watch_wait(watch, 0, tell, &o);
-    cli_message_print("vyre ops: watching %s, %zu change%s at the start\n", folder, o.events,
-                      vyre_plural(o.events));
+    cli_message_note("vyre ops: watching %s, %zu change%s at the start\n", folder, o.events,
+                     vyre_plural(o.events));
     while (!status && cli_output_is_open()) {
         uint64_t passed = vyre_now_ns() - start;
         if (passed >= timeout_ns) {

@@ -1,7 +1,9 @@
+#define _DEFAULT_SOURCE /* realpath */
 #include "cli/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 #include "cli/progress.h"
 
 static int output_error; /* errno of the first write that failed */
+static bool is_quiet;
 
 void cli_output_prepare(void) {
     /* Opened for the opposite direction: using a stream that was closed stays an error. */
@@ -110,13 +113,36 @@ void cli_message_write_rendered(const char *data, size_t size) {
     (void)vyre_file_write_open(STDERR_FILENO, data, size);
 }
 
-void cli_message_print(const char *format, ...) {
+static void print_message(const char *format, va_list arguments) VYRE_PRINTF(1, 0);
+
+static void print_message(const char *format, va_list arguments) {
     vyre_strbuf text = {0};
+    vyre_strbuf_vprintf(&text, format, arguments);
+    cli_message_write(&text);
+}
+
+void cli_message_print(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vyre_strbuf_vprintf(&text, format, arguments);
+    print_message(format, arguments);
     va_end(arguments);
-    cli_message_write(&text);
+}
+
+void cli_message_note(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    if (!is_quiet) {
+        print_message(format, arguments);
+    }
+    va_end(arguments);
+}
+
+void cli_message_set_quiet(bool quiet) {
+    is_quiet = quiet;
+}
+
+bool cli_message_is_quiet(void) {
+    return is_quiet;
 }
 
 vyre_status cli_no_name(const char *what) {
@@ -153,9 +179,76 @@ cli_exit cli_message_status(const cli_command *command, vyre_status status) {
     return result;
 }
 
+/* The folder that a file of that name is in, or would be. */
+static void folder_of(const char *path, vyre_strbuf *out) {
+    const char *slash = strrchr(path, '/');
+    vyre_strbuf_add(out, path, slash ? (size_t)(slash - path) : 0);
+    vyre_strbuf_puts(out, slash ? "/" : ".");
+}
+
+static bool is_special(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+}
+
+vyre_status cli_output_check(const char *path) {
+    struct stat about;
+    int error;
+    if (!strcmp(path, "-")) {
+        return VYRE_OK;
+    }
+    if (!*path) {
+        return cli_no_name("the FILE to write");
+    }
+    VYRE_TRY(vyre_file_check_planted(path));
+    if (is_special(path)) {
+        error = access(path, W_OK) < 0 ? errno : 0;
+    } else if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
+        error = EISDIR;
+    } else {
+        char real[PATH_MAX]; /* a link leads to another folder */
+        vyre_strbuf folder = {0};
+        folder_of(realpath(path, real) ? real : path, &folder);
+        error = folder.failed                                          ? ENOMEM
+                : access(vyre_strbuf_string(&folder), W_OK | X_OK) < 0 ? errno
+                                                                       : 0;
+        vyre_strbuf_free(&folder);
+    }
+    return error ? vyre_status_make(VYRE_STATUS_IO, "name a file in a writable folder",
+                                    "cannot write %s: %s", path, strerror(error))
+                 : VYRE_OK;
+}
+
+static bool is_same_place(const char *a, const char *b) {
+    struct stat first, second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool cli_output_is_same(const char *a, const char *b) {
+    if (is_special(a) || is_special(b)) {
+        return false;
+    }
+    if (!strcmp(a, b) || is_same_place(a, b)) {
+        return true;
+    }
+    vyre_strbuf first = {0}, second = {0};
+    folder_of(a, &first);
+    folder_of(b, &second);
+    bool same = !strcmp(last_part(a), last_part(b)) &&
+                is_same_place(vyre_strbuf_string(&first), vyre_strbuf_string(&second));
+    vyre_strbuf_free(&first);
+    vyre_strbuf_free(&second);
+    return same;
+}
+
 vyre_status cli_output_save(const char *path, vyre_strbuf *contents) {
     vyre_status status = VYRE_OK;
-    struct stat about;
     if (!strcmp(path, "-")) {
         cli_output_write_data(contents);
         return VYRE_OK;
@@ -164,7 +257,7 @@ vyre_status cli_output_save(const char *path, vyre_strbuf *contents) {
         return cli_no_name("the FILE to write");
     }
     status = vyre_file_check_planted(path);
-    bool special = stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+    bool special = is_special(path);
     if (status) {
         vyre_strbuf_free(contents);
         return status;

@@ -44,6 +44,12 @@ void cli_message_write(vyre_strbuf *text);
 void cli_message_write_rendered(const char *data, size_t size);
 void cli_message_print(const char *format, ...) VYRE_PRINTF(1, 2);
 
+/* The same for what is good to know, and is neither a warning nor an error: nothing once notes are
+ * not wanted. */
+void cli_message_note(const char *format, ...) VYRE_PRINTF(1, 2);
+void cli_message_set_quiet(bool quiet);
+bool cli_message_is_quiet(void);
+
 /* The error for a file whose name is empty. */
 VYRE_MUST_USE vyre_status cli_no_name(const char *what);
 
@@ -53,6 +59,12 @@ cli_exit cli_exit_of(vyre_status status);
 /* Says what failed and frees the status; returns how the command should end because of it. The text
  * starts with the command's name, which may be NULL. */
 cli_exit cli_message_status(const cli_command *command, vyre_status status);
+
+/* Whether a file can probably be written: called before anything costly is done for it. "-" can. */
+VYRE_MUST_USE vyre_status cli_output_check(const char *path);
+
+/* Whether two names are those of one file, there or not; devices are none. */
+bool cli_output_is_same(const char *a, const char *b);
 
 /* Writes a whole result to a file: atomically, or straight into a device or pipe. "-" is stdout. */
 VYRE_MUST_USE vyre_status cli_output_save(const char *path, vyre_strbuf *contents);

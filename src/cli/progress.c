@@ -100,12 +100,13 @@ static void draw(cli_progress *progress, const char *now, uint64_t now_ns) {
 
 void cli_progress_begin(cli_progress *progress, const char *what, uint64_t total) {
     uint64_t now_ns = vyre_now_ns();
-    *progress = (cli_progress){.is_off = progress->is_off,
-                               .is_shown = !progress->is_off && has_terminal(),
-                               .has_color = cli_message_has_color(),
-                               .what = what,
-                               .total = total,
-                               .began_ns = now_ns};
+    *progress =
+        (cli_progress){.is_off = progress->is_off,
+                       .is_shown = !progress->is_off && !cli_message_is_quiet() && has_terminal(),
+                       .has_color = cli_message_has_color(),
+                       .what = what,
+                       .total = total,
+                       .began_ns = now_ns};
     if (progress->is_shown) {
         draw(progress, NULL, now_ns);
     }

@@ -47,6 +47,7 @@ const cli_command cli_command_route = {
         "says so, and `auto` takes the preferred device, as it does without a route. `auto` never "
         "takes a device that gave wrong bytes.",
     .operand = CLI_OPERAND_FILE,
+    .has_program = true,
     .operands_max = CLI_ANY_NUMBER,
     CLI_COMMAND_PARTS,
 };
@@ -366,9 +367,9 @@ static void tell_unknown(const job *j) {
     for (size_t i = 0; i < j->arguments->operand_count; i++) {
         vyre_strbuf_printf(&words, " %s", j->arguments->operands[i]);
     }
-    cli_message_print("vyre %s: `%s` has no route in %s, so `auto` takes the preferred device; "
-                      "`vyre certify%s` measures it\n",
-                      name, j->op, vyre_strbuf_string(&j->path), vyre_strbuf_string(&words));
+    cli_message_note("vyre %s: `%s` has no route in %s, so `auto` takes the preferred device; "
+                     "`vyre certify%s` measures it\n",
+                     name, j->op, vyre_strbuf_string(&j->path), vyre_strbuf_string(&words));
     vyre_strbuf_free(&words);
 }
 
@@ -446,9 +447,8 @@ static cli_exit list_all(job *j) {
         return cli_message_status(j->arguments->command, status);
     }
     cli_output_write(&text);
-    cli_message_print("vyre route: %zu operation%s with routes in %s%s\n", count,
-                      vyre_plural(count), vyre_strbuf_string(&j->path),
-                      count ? "" : "; `vyre certify` makes some");
+    cli_message_note("vyre route: %zu operation%s with routes in %s%s\n", count, vyre_plural(count),
+                     vyre_strbuf_string(&j->path), count ? "" : "; `vyre certify` makes some");
     return CLI_EXIT_DONE;
 }
 

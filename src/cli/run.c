@@ -29,14 +29,14 @@
 
 #define OPTIONS(X)                                                                                 \
     X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \
-      "the device to run on: auto, preferred, a backend's ID, ID:N for its device N, or all "      \
+      "the device to run on: auto, preferred, gpu, a backend's ID, ID:N for its device N, or all " \
       "(default: auto)")                                                                           \
     X(SAMPLE, 0, "--sample", "N", NULL, "generate the arguments that have no value, at size N")    \
     X(PRINT, 0, "--print", "NAME[:N]...", NULL,                                                    \
       "print the first N elements of an output (default: 16), or all with N = all")                \
     X(OUT, 0, "--out", "NAME=FILE...", NULL,                                                       \
-      "write an output to FILE: .npy with a header, .png[:WIDTH] as an image, any other name as "  \
-      "raw bytes; - is stdout")                                                                    \
+      "write an output to FILE in the format of its suffix: .npy, .png[:WIDTH[xCHANNELS]], "       \
+      ".npz, .csv[:COLUMNS], .tsv, or raw bytes; - is stdout")                                     \
     X(TIME, 0, "--time", NULL, NULL,                                                               \
       "print how long the run took, without reading and writing "                                  \
       "files")                                                                                     \
@@ -57,6 +57,8 @@ static const cli_example examples[] = {
      "run a program and print the result"},
     {"vyre run kernel.vyre a=2.5 x=@x.npy y=@y.npy --out y=result.npy",
      "read and write NumPy arrays"},
+    {"vyre run kernel.vyre negative pixels=@photo.png --out result=negative.png",
+     "read and write an image"},
     {"vyre run kernel.vyre total x=rand:1000000:7 -b reference --verify --seed 3 --time",
      "run one of several programs in a random schedule, and compare with schedule 0"},
     {"vyre run reduce.sum_u32 x=iota:1000", "run an operation of the library"},
@@ -78,7 +80,8 @@ const cli_command cli_command_run = {
     .summary = "run a program",
     .text =
         "Runs a PROGRAM of FILE, which is source text or binary form. You may omit PROGRAM if FILE "
-        "has only one. An operand that is not a file may be an OPERATION that `vyre ops` lists; "
+        "has only one. The operands may stand in any order. An operand that is not a file may be "
+        "an OPERATION that `vyre ops` lists; "
         "the command then runs the variant that suits the device. Every argument except `out` "
         "buffers needs a value. Without -b the program runs on the device that `vyre route` names, "
         "chosen by the measurements of `vyre certify`. Without measurements it runs on the "
@@ -86,17 +89,27 @@ const cli_command cli_command_run = {
         "With -b all the program runs up to six times on each device, one device after the other. "
         "A table shows for each the median time with data on the host and the bytes of all "
         "arguments per second. It also shows the device's own time if the device measures it, "
-        "arithmetic operations per second with --sample if the operation declares them, and with "
-        "--verify whether all bytes match the reference backend. The exit status is 1 if any byte "
-        "differs. The reference backend takes part only with --verify. Printed and written outputs "
+        "arithmetic operations per second with --sample if the operation declares them, and "
+        "whether all bytes match the reference backend. If that would take too long, the bytes are "
+        "compared with those of the first device. The exit status is 1 if any byte differs. With "
+        "--verify the reference backend is one of the devices, however long it takes. A result "
+        "that depends on the schedule is compared only with --verify. Printed and written outputs "
         "are those of the first device that ran the program.\n\n"
         "A scalar takes a number: a=2.5, n=-3, mask=0xff, e=nan, flag=true. A buffer takes a list "
-        "of elements, x=1,2,3, where 0*97 means 97 zeros, or one of these forms. zeros:N gives N "
-        "zeros. iota:N[:STEP] gives 0, STEP, 2*STEP and so on; STEP is 1 by default. "
-        "cycle:N:1,2,3[:STEP] gives N elements that repeat the list, adding STEP each time. "
-        "rand:N[:SEED[:BOUND]] gives N random elements. @FILE reads a file: NumPy's format if the "
-        "name ends in .npy, else raw little-endian bytes. @- is stdin. A pipe may hold 1 GiB; an "
-        "endless device such as /dev/zero is refused.\n\n"
+        "of elements, x=1,2,3 or 'x=[1, 2, 3]', where 0*97 means 97 zeros, or one of these forms. "
+        "zeros:N and ones:N give N zeros or ones, full:V:N gives N times V. iota:N[:STEP] gives 0, "
+        "STEP, 2*STEP and so on; STEP is 1 by default. cycle:N:1,2,3[:STEP] gives N elements that "
+        "repeat the list, adding STEP each time. rand:N[:SEED[:BOUND]] gives N random elements. "
+        "@FILE reads a file.\n\n"
+        "The suffix of a file says what it holds, in upper or lower case: a NumPy array (.npy), an "
+        "array of a NumPy archive (.npz), an image (.png), numbers as text (.csv, .tsv), or raw "
+        "little-endian bytes (any other). Suffixes of other formats, such as .jpg, are refused. "
+        "FORMAT:FILE overrules the suffix: x=@csv:numbers.txt, x=@raw:photo.jpg. @- is stdin. A "
+        "pipe may hold 1 GiB; an endless device such as /dev/zero is refused. "
+        "x=@data.npz:weights names the array of an archive; without a name it is the only one, or "
+        "the one called like the argument. Several --out may name one archive. x=@table.csv:price "
+        "reads one column, by its name or "
+        "number.\n\n"
         "table=words:error,warning gives a match.dfa_ operation the automaton that finds these "
         "words, and sets its `accept` and `overlap` unless you do.\n\n"
         "With --sample N the command generates those arguments of an OPERATION that have no value, "
@@ -106,13 +119,20 @@ const cli_command cli_command_run = {
         "SEED is the argument's position, counted from 0. Integers take all bit patterns, or stay "
         "below BOUND; floats lie in [0, 1).\n\n"
         "NumPy has no bf16, so .npy files hold it as uint16. An array of NumPy's bool is read as "
-        "u8. Arrays of several dimensions are read row by row.\n\n"
-        "An image is square unless you give its WIDTH: --out turns=m.png:640. u8 is a grey level; "
-        "f32 is grey from 0 (black) to 1 (white). u32: the buffer's maximum is drawn black, other "
-        "values in one of 64 colours by value mod 64.\n\n"
+        "u8. Arrays of several dimensions are read row by row. An image is u8, or u16 if its "
+        "samples have 16 bits: grey levels, or 2 to 4 samples for each pixel.\n\n"
+        "Outputs are written with a shape if it is known: an `inout` buffer has the shape of the "
+        "file it was read from, and an `out` buffer has that of an argument whose length it "
+        "declares, as in `out buffer<f32>[len(x)]`. Otherwise --out turns=m.png:640 gives the "
+        "width of an image, m.png:640x3 also the samples of a pixel, and t.csv:4 the columns of a "
+        "table; an image is square if nothing is given. u8 and u16 are samples; f32 is a sample "
+        "from 0 (black) to 1 (white). u32: the buffer's maximum is drawn black, other values in "
+        "one of 64 colours by value mod 64. The command checks outputs before it runs "
+        "anything.\n\n"
         "Without --print and --out all outputs are printed. Numbers have the fewest digits that "
         "read back as the same value. In JSON, NaN and infinities are strings.",
     .operand = CLI_OPERAND_FILE,
+    .has_program = true,
     .operands_min = 1,
     .operands_max = CLI_ANY_NUMBER,
     CLI_COMMAND_PARTS,
@@ -207,23 +227,59 @@ static vyre_status sort_operands(const cli_arguments *arguments, const char **va
     return VYRE_OK;
 }
 
+static bool is_stdout(const values_request *request) {
+    return request->is_file && vyre_str_is(request->file.path, "-");
+}
+
+/* Whether the file of a request can be written, and is none that another request writes. */
+static vyre_status check_file(const job *j, size_t index) {
+    const values_request *request = &j->requests[index];
+    vyre_strbuf path = {0}, other = {0};
+    vyre_strbuf_add(&path, request->file.path.data, request->file.path.size);
+    vyre_status status = path.failed ? vyre_no_memory("for the name of a file")
+                                     : cli_output_check(vyre_strbuf_string(&path));
+    for (size_t i = 0; i < index && !status && !is_stdout(request); i++) {
+        const vyre_str *file = &j->requests[i].file.path;
+        vyre_strbuf_cut(&other, 0);
+        vyre_strbuf_add(&other, file->data, file->size);
+        bool is_joined = values_request_is_joined(&j->requests[i], request);
+        bool is_same =
+            is_joined ? values_request_is_member(j->program, &j->requests[i], request)
+                      : j->requests[i].is_file && cli_output_is_same(vyre_strbuf_string(&path),
+                                                                     vyre_strbuf_string(&other));
+        if (is_same) {
+            status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                      is_joined ? "name another member, as in FILE.npz:NAME"
+                                                : "name another file",
+                                      "two --out write the same %s: %s",
+                                      is_joined ? "member" : "file", vyre_strbuf_string(&path));
+        }
+    }
+    vyre_strbuf_free(&path);
+    vyre_strbuf_free(&other);
+    return status;
+}
+
 /* Reads --print and --out; none of them means to print every output. */
 static vyre_status read_requests(job *j) {
     const cli_arguments *arguments = j->arguments;
-    size_t bytes = 0, others = is_json(j) || is_everywhere(j);
+    size_t raw = 0, others = is_json(j) || is_everywhere(j);
     for (size_t i = 0; i < arguments->repeat_count; i++) {
         const cli_repeat *repeat = &arguments->repeats[i];
         values_request *request = &j->requests[i];
         VYRE_TRY(repeat->option == OUT ? values_request_out(j->program, repeat->text, request)
                                        : values_request_print(j->program, repeat->text, request));
-        bytes += request->path && !strcmp(request->path, "-");
-        others += !request->path;
+        raw += is_stdout(request);
+        others += !request->is_file;
     }
     j->request_count = arguments->repeat_count;
-    if (bytes > 1 || (bytes && others)) {
+    if (raw > 1 || (raw && others)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "write the outputs to files, or send only one output to stdout",
                                 "--out sends an output to stdout, where other output goes, too");
+    }
+    for (size_t i = 0; i < j->request_count; i++) {
+        VYRE_TRY(j->requests[i].is_file ? check_file(j, i) : VYRE_OK);
     }
     return VYRE_OK;
 }
@@ -247,10 +303,19 @@ static void write_object(vyre_json *json) {
     cli_output_write(json->text);
 }
 
-static vyre_status save_output(const job *j, const vyre_outputs *outputs,
-                               const values_request *request) {
+/* Whether an earlier request writes the archive that this one is part of. */
+static bool is_written(const job *j, size_t index) {
+    bool joined = false;
+    for (size_t i = 0; i < index && !joined; i++) {
+        joined = values_request_is_joined(&j->requests[i], &j->requests[index]);
+    }
+    return joined;
+}
+
+static vyre_status save_output(const job *j, const vyre_outputs *outputs, size_t index) {
     vyre_strbuf path = {0}, bytes = {0};
-    vyre_status status = values_result_encode(j->program, outputs, request, &path, &bytes);
+    vyre_status status = values_result_encode(j->program, outputs, j->requests, j->request_count,
+                                              index, &path, &bytes);
     status = status ? status : cli_output_save(vyre_strbuf_string(&path), &bytes);
     vyre_strbuf_free(&path);
     vyre_strbuf_free(&bytes);
@@ -260,8 +325,8 @@ static vyre_status save_output(const job *j, const vyre_outputs *outputs,
 /* Writes all files, whatever becomes of each; how to end if it were not for them is `result`. */
 static cli_exit save_outputs(const job *j, const vyre_outputs *outputs, cli_exit result) {
     for (size_t i = 0; i < j->request_count; i++) {
-        vyre_status status =
-            j->requests[i].path ? save_output(j, outputs, &j->requests[i]) : VYRE_OK;
+        bool is_done = !j->requests[i].is_file || is_written(j, i);
+        vyre_status status = is_done ? VYRE_OK : save_output(j, outputs, i);
         result = status ? fail(j, status) : result;
     }
     return result;
@@ -318,7 +383,8 @@ static vyre_status verify(job *j) {
                                                      j->binding.input_count, &j->config, NULL,
                                                      &expected),
                                   "on the reference backend"));
-    j->matches = values_result_compare(j->program, &j->outputs, &expected, &j->mismatch);
+    j->matches = values_result_compare(j->program, &j->outputs, &expected, "the reference backend",
+                                       &j->mismatch);
     vyre_outputs_free(&expected);
     return VYRE_OK;
 }
@@ -334,11 +400,11 @@ static vyre_status run_once(job *j) {
 }
 
 static void tell_run(const job *j) {
-    cli_message_print("vyre run: `%s` ran on %s: %s\n", vyre_program_name(j->program),
-                      vyre_device_name(j->device), vyre_strbuf_string(&j->why));
+    cli_message_note("vyre run: `%s` ran on %s: %s\n", vyre_program_name(j->program),
+                     vyre_device_name(j->device), vyre_strbuf_string(&j->why));
     tell_time(j);
     if (given(j, VERIFY) && j->matches) {
-        cli_message_print("vyre run: all bytes match the reference backend\n");
+        cli_message_note("vyre run: all bytes match the reference backend\n");
     } else if (given(j, VERIFY)) {
         bool depends = vyre_program_determinism(j->program) == VYRE_SCHEDULE_DEPENDENT;
         cli_message_print(
@@ -401,7 +467,7 @@ static cli_exit run_on_device(job *j) {
     return given(j, VERIFY) && !j->matches && result == CLI_EXIT_DONE ? CLI_EXIT_NO : result;
 }
 
-/* On every device: timed, and with --verify compared. */
+/* On every device: timed and compared. */
 
 static vyre_status try_all(bench_everywhere *all) {
     cli_survey survey = {.is_brief = true};
@@ -543,8 +609,8 @@ static cli_exit run_on_host(job *j, const char **values, size_t count, const cha
     }
     if (!status) {
         result = save_outputs(j, &call.outputs, result);
-        cli_message_print("vyre run: the host executed `%s`%s%s\n", id, call.way.size ? ", " : "",
-                          vyre_strbuf_string(&call.way));
+        cli_message_note("vyre run: the host executed `%s`%s%s\n", id, call.way.size ? ", " : "",
+                         vyre_strbuf_string(&call.way));
         tell_time(j);
     }
     cli_host_deinit(&call);
@@ -556,10 +622,14 @@ static cli_exit run_on_host(job *j, const char **values, size_t count, const cha
 static vyre_status bind(job *j, const char **values, size_t count) {
     bool stdin_used = !strcmp(j->arguments->operands[0], "-");
     VYRE_TRY(read_requests(j));
-    return given(j, SAMPLE) ? values_sample_complete(&j->binding, j->input.operation, j->program,
-                                                     j->sample, values, count, stdin_used)
-                            : values_bind(&j->binding, j->program, values, count, stdin_used,
-                                          VALUES_MISSING_REFUSED);
+    VYRE_TRY(given(j, SAMPLE) ? values_sample_complete(&j->binding, j->input.operation, j->program,
+                                                       j->sample, values, count, stdin_used)
+                              : values_bind(&j->binding, j->program, values, count, stdin_used,
+                                            VALUES_MISSING_REFUSED));
+    for (size_t i = 0; i < j->request_count; i++) {
+        VYRE_TRY(values_request_settle(&j->requests[i], &j->binding));
+    }
+    return VYRE_OK;
 }
 
 static cli_exit run_job(job *j, const char **values) {

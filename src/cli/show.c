@@ -66,6 +66,7 @@ const cli_command cli_command_show = {
         "to the -o FILE or to a redirected stdout; on a terminal the command describes them "
         "instead.",
     .operand = CLI_OPERAND_FILE,
+    .has_program = true,
     .operands_min = 1,
     .operands_max = 2,
     CLI_COMMAND_PARTS,

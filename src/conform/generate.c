@@ -24,6 +24,16 @@ static void add_array(generator *g, uint32_t resource, vyre_type type, array_kin
         (generated_array){.resource = resource, .type = type, .kind = kind, .stride = 1};
 }
 
+void generate_field(generator *g, uint32_t buffer, vyre_type type, uint32_t offset,
+                    uint32_t record_bytes, array_kind kind) {
+    add_array(g, vyre_build_field(g->b, buffer, type, offset), type, kind);
+    generated_array *array = &g->arrays[g->array_count - 1];
+    array->is_field = true;
+    array->buffer = buffer;
+    array->offset = offset;
+    array->record_bytes = record_bytes;
+}
+
 /* A buffer of records with up to four fields, the first of that type; padding and unused bytes are
  * between some of them. Each field is an array of its own. */
 static uint32_t add_records(generator *g, const char *name, vyre_access access, vyre_type type,
@@ -42,8 +52,7 @@ static uint32_t add_records(generator *g, const char *name, vyre_access access, 
     *out_bytes = (bytes + alignment - 1) / alignment * alignment;
     uint32_t buffer = vyre_build_records(g->b, name, access, *out_bytes, size);
     for (uint32_t i = 0; i < count; i++) {
-        add_array(g, vyre_build_field(g->b, buffer, types[i], offsets[i]), types[i], kind);
-        g->arrays[g->array_count - 1].is_field = true;
+        generate_field(g, buffer, types[i], offsets[i], *out_bytes, kind);
     }
     return buffer;
 }
@@ -79,6 +88,21 @@ static uint32_t random_size(generator *g, uint32_t buffer) {
     static const vyre_size_op operations[] = {VYRE_SIZE_ADD, VYRE_SIZE_MAX, VYRE_SIZE_MIN};
     uint32_t length = vyre_build_size_len(g->b, buffer);
     return vyre_build_size_op(g->b, operations[generate_below(g, 3)], length, constant);
+}
+
+static void declare_constants(generator *g) {
+    enum { MOST = 300 };
+    uint32_t count = generate_one_in(g, 2) ? generate_below(g, 3) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t elements[MOST * 8];
+        vyre_type type = generate_one_in(g, 4) ? generate_type(g) : generate_array_type(g);
+        uint32_t length = 1 + generate_below(g, generate_one_in(g, 3) ? MOST : 12);
+        for (uint32_t k = 0; k < length; k++) {
+            generate_special(g, type, NULL, elements + (size_t)k * vyre_type_bytes(type));
+        }
+        add_array(g, vyre_build_constant_array(g->b, NULL, type, length, elements), type,
+                  ARRAY_CONSTANT);
+    }
 }
 
 static void declare_interface(generator *g) {
@@ -117,7 +141,12 @@ static void declare_interface(generator *g) {
         vyre_type type = generate_array_type(g);
         uint32_t array = vyre_build_scratch(g->b, NULL, type, random_size(g, first));
         add_array(g, array, type, ARRAY_GLOBAL);
+        g->arrays[g->array_count - 1].is_scratch = true;
     }
+    if (g->has_steps) {
+        generate_twins(g);
+    }
+    declare_constants(g);
     g->global_count = g->array_count;
 }
 
@@ -196,13 +225,14 @@ static void draw_shape(generator *g, vyre_phase_desc *desc, uint32_t *domain) {
         }
     }
     for (uint32_t i = 0; i < desc->dimensions; i++) {
-        desc->domain[i] = vyre_build_size_const(g->b, domain[i]);
+        desc->domain[i] = generate_side(g, domain[i]);
     }
     /* A domain from memory: any integer array will do. */
-    for (uint32_t i = 0; i < g->global_count && desc->dimensions == 1; i++) {
+    for (uint32_t i = 0; i < g->global_count && (g->has_steps || desc->dimensions == 1); i++) {
         vyre_type_class class = vyre_type_class_of(g->arrays[i].type);
         if ((class == VYRE_CLASS_SIGNED || class == VYRE_CLASS_UNSIGNED) &&
-            !g->arrays[i].is_field && generate_one_in(g, 12)) {
+            g->arrays[i].kind != ARRAY_CONSTANT && !g->arrays[i].is_field &&
+            generate_one_in(g, 12)) {
             desc->from_memory = true;
             desc->from_resource = g->arrays[i].resource;
             desc->from_index = vyre_build_size_const(g->b, generate_below(g, 4));
@@ -216,9 +246,8 @@ static void declare_local_arrays(generator *g) {
     uint32_t private = generate_below(g, 2);
     for (uint32_t i = 0; i < shared; i++) {
         vyre_type type = generate_one_in(g, 4) ? generate_type(g) : generate_array_type(g);
-        add_array(
-            g, vyre_build_shared(g->b, NULL, type, 1 + generate_below(g, 2 * g->workgroup_lanes)),
-            type, ARRAY_SHARED);
+        uint32_t length = 1 + generate_below(g, 2 * g->workgroup_lanes);
+        add_array(g, generate_shared(g, type, length), type, ARRAY_SHARED);
     }
     for (uint32_t i = 0; i < private; i++) {
         vyre_type type = generate_type(g);
@@ -228,7 +257,7 @@ static void declare_local_arrays(generator *g) {
     }
 }
 
-static void make_phase(generator *g) {
+void generate_phase(generator *g) {
     vyre_phase_desc desc = {0};
     uint32_t domain[3] = {1, 1, 1};
     draw_shape(g, &desc, domain);
@@ -266,7 +295,7 @@ static void make_phase(generator *g) {
 }
 
 /* Phases that repeat as often as an element says, which one of them counts down. */
-static void make_countdown(generator *g) {
+void generate_countdown(generator *g) {
     uint32_t flag = vyre_build_scratch(g->b, "left", VYRE_TYPE_U32, vyre_build_size_const(g->b, 1));
     vyre_phase_desc one = {.domain = {vyre_build_size_const(g->b, 1)}};
     uint32_t zero = vyre_build_u32(g->b, 0);
@@ -282,7 +311,9 @@ static void make_countdown(generator *g) {
     vyre_build_store(g->b, flag, zero,
                      vyre_build_op(g->b, VYRE_OP_SUB, left, vyre_build_u32(g->b, 1), VYRE_NONE));
     vyre_build_phase_end(g->b);
-    make_phase(g);
+    g->in_while = true;
+    generate_phase(g);
+    g->in_while = false;
     vyre_build_repeat_end(g->b);
     g->repeat_count--;
 }
@@ -293,13 +324,13 @@ static void make_steps(generator *g) {
         if (generate_one_in(g, 6)) {
             g->repeats[g->repeat_count++] =
                 vyre_build_repeat(g->b, NULL, vyre_build_size_const(g->b, generate_below(g, 4)));
-            make_phase(g);
+            generate_phase(g);
             vyre_build_repeat_end(g->b);
             g->repeat_count--;
         } else if (generate_one_in(g, 8)) {
-            make_countdown(g);
+            generate_countdown(g);
         } else {
-            make_phase(g);
+            generate_phase(g);
         }
     }
 }
@@ -328,7 +359,12 @@ vyre_status conform_generate(uint64_t seed, conform_trial *out_trial) {
     generator g;
     VYRE_TRY(generate_begin(&g, seed, out_trial));
     vyre_build_deterministic(g.b);
+    g.has_steps = seed % 4 == 3;
     declare_interface(&g);
-    make_steps(&g);
+    if (g.has_steps) {
+        generate_steps(&g);
+    } else {
+        make_steps(&g);
+    }
     return generate_end(&g);
 }

@@ -3,6 +3,7 @@
  * generate.c         arguments, phases, repeats       generate_value.c  operations on values
  * generate_memory.c  arrays, and who may touch what   generate_block.c  control flow
  * generate_small.c   small programs, one a rule       generate_special.c  what goes into them
+ * generate_steps.c   swaps, branches, counters in sizes  generate_turns.c  small ones of these
  *
  * What makes programs free of races: between two points where all invocations meet (the start of a
  * phase, a grid barrier; for shared arrays a barrier) every array is used in one way alone. It is
@@ -24,10 +25,11 @@
 
 enum {
     MOST_VALUES = 256,
-    MOST_ARRAYS = 40,
+    MOST_ARRAYS = 52,
     MOST_VARIABLES = 16,
-    MOST_DEPTH = 4,   /* blocks in one another */
-    MOST_LANES = 640, /* invocations of a phase */
+    MOST_DEPTH = 4,     /* blocks in one another */
+    MOST_LANES = 640,   /* invocations of a phase */
+    GENERATE_TWINS = 3, /* pairs of arrays that can be swapped */
 };
 
 /* How far a value is the same, or a place is reached together. */
@@ -42,17 +44,25 @@ typedef struct pool_value {
 /* How an array is used until the next meeting. */
 typedef enum usage { USAGE_READ, USAGE_OWN, USAGE_UPDATE } usage;
 
-typedef enum array_kind { ARRAY_INPUT, ARRAY_GLOBAL, ARRAY_SHARED, ARRAY_PRIVATE } array_kind;
+typedef enum array_kind {
+    ARRAY_INPUT,
+    ARRAY_GLOBAL,
+    ARRAY_SHARED,
+    ARRAY_PRIVATE,
+    ARRAY_CONSTANT
+} array_kind;
 
 typedef struct generated_array {
     uint32_t resource;
     vyre_type type;
     array_kind kind;
     usage use;
-    uint32_t stride; /* USAGE_OWN: elements of each invocation */
-    vyre_op update;  /* USAGE_UPDATE */
-    bool by_numbers; /* ARRAY_PRIVATE: indices are constants */
-    bool is_field;   /* of the records of a buffer */
+    uint32_t stride;                       /* USAGE_OWN: elements of each invocation */
+    vyre_op update;                        /* USAGE_UPDATE */
+    bool by_numbers;                       /* ARRAY_PRIVATE: indices are constants */
+    bool is_field;                         /* of the records of a buffer */
+    uint32_t buffer, offset, record_bytes; /* is_field: of which, and where in a record */
+    bool is_scratch;
 } generated_array;
 
 typedef struct generator {
@@ -68,7 +78,10 @@ typedef struct generator {
     uint32_t scalars[4];
     vyre_type scalar_types[4];
     uint32_t scalar_count;
-    uint32_t repeats[2], repeat_count; /* that are open */
+    uint32_t repeats[2], repeat_count;             /* that are open */
+    bool has_steps;                                /* of all kinds */
+    bool in_while;                                 /* the last of them is a `repeat while` */
+    uint32_t twins[GENERATE_TWINS][2], twin_count; /* arrays that can be swapped */
 
     /* The phase at hand. */
     bool has_workgroup, has_grid_barriers;
@@ -97,6 +110,21 @@ static inline bool generate_one_in(generator *g, uint32_t n) {
 static inline level generate_lower(level left, level right) {
     return left < right ? left : right;
 }
+
+/* Steps of all kinds, and the arrays for them. */
+void generate_steps(generator *g);
+void generate_twins(generator *g);
+
+/* A field of a buffer of records, as an array. */
+void generate_field(generator *g, uint32_t buffer, vyre_type type, uint32_t offset,
+                    uint32_t record_bytes, array_kind kind);
+uint32_t generate_side(generator *g, uint32_t side);
+uint32_t generate_shared(generator *g, vyre_type type, uint32_t length);
+/* A small program about one kind of them. */
+void generate_turns(generator *g, uint32_t turn);
+/* A phase, and a repeat that counts down in memory. */
+void generate_phase(generator *g);
+void generate_countdown(generator *g);
 
 /* Starts a program, and makes it, with its arguments, the trial's. */
 VYRE_MUST_USE vyre_status generate_begin(generator *g, uint64_t seed, conform_trial *out_trial);

@@ -89,7 +89,11 @@ static void make_own_access(generator *g, const generated_array *array, uint32_t
 }
 
 static void make_read(generator *g, const generated_array *array, level here) {
-    if (here >= LEVEL_WORKGROUP && g->has_workgroup && generate_one_in(g, 3)) {
+    if (array->kind == ARRAY_CONSTANT) { /* as much the same as its index */
+        level same = generate_one_in(g, 3) ? LEVEL_GRID : LEVEL_LANE;
+        uint32_t index = generate_index(g, array->resource, same);
+        generate_remember(g, vyre_build_load(g->b, array->resource, index), same);
+    } else if (here >= LEVEL_WORKGROUP && g->has_workgroup && generate_one_in(g, 3)) {
         uint32_t index = generate_index(g, array->resource, LEVEL_GRID);
         generate_remember(g, vyre_build_uniform_load(g->b, array->resource, index),
                           LEVEL_WORKGROUP);

@@ -169,14 +169,24 @@ static uint32_t index_of(generator *g, uint32_t turn, uint32_t value) {
     return vyre_build_convert(g->b, types[turn % 8], value);
 }
 
-static void make_memory(generator *g, uint32_t turn) {
-    enum { MOST = 16 };
-    static const uint32_t some[] = {1, 2, 3, 4, 4, 5, 8, 8, MOST};
-    vyre_type type = nth_array_type(turn);
-    uint32_t near = some[generate_below(g, sizeof some / sizeof *some)],
-             stride = generate_one_in(g, 2) ? near : 1;
-    uint32_t count = 90 + generate_below(g, 60), lanes = 1 + count / stride + generate_below(g, 3);
-    uint32_t a = input(g, "a", type, count),
+enum { MOST_NEAR = 16 };
+
+static uint32_t draw_near(generator *g) {
+    static const uint32_t some[] = {1, 2, 3, 4, 4, 5, 8, 8, MOST_NEAR};
+    return some[generate_below(g, sizeof some / sizeof *some)];
+}
+
+/* Neighbours of an array, as many as `near`, at each `stride`th element and `past` the end. */
+typedef struct loads {
+    uint32_t array;
+    vyre_type type;
+    uint32_t count, near, stride, past;
+} loads;
+
+static void make_loads(generator *g, uint32_t turn, loads of) {
+    vyre_type type = of.type;
+    uint32_t a = of.array, near = of.near, stride = of.stride;
+    uint32_t lanes = 1 + of.count / stride + of.past,
              offset = generate_one_in(g, 4) ? generate_below(g, 9) : 0;
     uint32_t x = output(g, "x", seen_type(type), near * (lanes - 1) + 1);
     bool guarded = generate_one_in(g, 4), in_loop = generate_one_in(g, 3);
@@ -198,7 +208,7 @@ static void make_memory(generator *g, uint32_t turn) {
         show(g, x, op2(g, VYRE_OP_ADD, to, i), value);
         vyre_build_loop_end(g->b, 0, NULL);
     } else {
-        uint32_t values[MOST];
+        uint32_t values[MOST_NEAR];
         for (uint32_t k = 0; k < near; k++) {
             uint32_t index = k ? op2(g, VYRE_OP_ADD, first, number(g, k)) : first;
             values[k] = vyre_build_load(g->b, a, index_of(g, turn / 3, index));
@@ -211,6 +221,51 @@ static void make_memory(generator *g, uint32_t turn) {
         vyre_build_if_end(g->b, 0, NULL);
     }
     vyre_build_phase_end(g->b);
+}
+
+/* Constant arrays, short ones too; and what others find in them by numbers of an argument. */
+static void make_constants(generator *g, uint32_t turn) {
+    enum { COUNT = 70, FEW = 20, MOST = 150 };
+    uint8_t elements[MOST * 8];
+    vyre_type type = nth_type(turn);
+    bool has_neighbours = generate_one_in(g, 2);
+    uint32_t count = 1 + generate_below(g, generate_one_in(g, 2) ? 9
+                                           : has_neighbours      ? MOST - 1
+                                                                 : FEW);
+    for (uint32_t i = 0; i < count; i++) {
+        generate_special(g, type, NULL, elements + (size_t)i * vyre_type_bytes(type));
+    }
+    uint32_t a = vyre_build_constant_array(g->b, "a", type, count, elements);
+    if (has_neighbours) {
+        uint32_t near = draw_near(g), stride = generate_one_in(g, 2) ? near : 1;
+        make_loads(g, turn, (loads){a, type, count, near, stride, generate_below(g, 3)});
+        return;
+    }
+    uint32_t n = input(g, "n", VYRE_TYPE_U32, COUNT), x = output(g, "x", seen_type(type), COUNT);
+    uint32_t y = output(g, "y", seen_type(type), COUNT);
+    bool is_inside = generate_one_in(g, 2);
+    uint32_t fixed = generate_below(g, count + 2);
+    open_phase(g, COUNT, 0, 0);
+    uint32_t own = own_number(g), at = vyre_build_load(g->b, n, own);
+    if (is_inside) {
+        at = op2(g, VYRE_OP_REM, at, vyre_build_len(g->b, a));
+    }
+    show(g, x, own, vyre_build_load(g->b, a, index_of(g, turn / 3, at)));
+    show(g, y, own, vyre_build_load(g->b, a, number(g, fixed)));
+    vyre_build_phase_end(g->b);
+}
+
+/* One in five has constant arrays, so that both come upon all types. */
+static void make_memory(generator *g, uint32_t turn) {
+    if (turn % 5 == 4) {
+        make_constants(g, turn / 5);
+        return;
+    }
+    vyre_type type = nth_array_type(turn);
+    uint32_t near = draw_near(g), stride = generate_one_in(g, 2) ? near : 1;
+    uint32_t count = 90 + generate_below(g, 60), past = generate_below(g, 3);
+    uint32_t a = input(g, "a", type, count);
+    make_loads(g, turn, (loads){a, type, count, near, stride, past});
 }
 
 /* Private arrays, written and cleared by some of the lanes. */
@@ -579,6 +634,10 @@ vyre_status conform_generate_small(uint64_t seed, conform_trial *out_trial) {
     turn = kinds[kind] == make_values ? turn * VALUES + kind / 3 : turn;
     generator g;
     VYRE_TRY(generate_begin(&g, ~seed, out_trial));
-    kinds[kind](&g, (uint32_t)(turn % 1000003));
+    if (kinds[kind] == make_phases && turn % 4 == 3) { /* phases among other steps */
+        generate_turns(&g, (uint32_t)(turn / 4 % 1000003));
+    } else {
+        kinds[kind](&g, (uint32_t)(turn % 1000003));
+    }
     return generate_end(&g);
 }

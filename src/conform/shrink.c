@@ -288,6 +288,41 @@ static bool replace_value(shrinker *s, size_t first, size_t end, const char *nam
     return try_text(s, &text);
 }
 
+/* Puts a number in the place of the counter of a repeat, in sizes and values. */
+static bool drop_counters(shrinker *s) {
+    static const char word[] = "repeat ";
+    static const char *const numbers[] = {"1u", "0u"};
+    bool any = false;
+    for (size_t i = 1; i < s->lines.count && !s->failed; i++) {
+        const line *row = &s->lines.items[i];
+        size_t at = 0, end;
+        while (at < row->size && row->text[at] == ' ') {
+            at++;
+        }
+        if (row->size - at <= sizeof word || memcmp(row->text + at, word, sizeof word - 1) != 0) {
+            continue;
+        }
+        at += sizeof word - 1;
+        for (end = at; end < row->size && in_word(row->text[end]);) {
+            end++;
+        }
+        bool taken = false;
+        for (int k = 0; k < 2 && !taken; k++) {
+            row = &s->lines.items[i];
+            vyre_strbuf text = {0};
+            put_lines(s, &text, 0, i + 1);
+            for (size_t l = i + 1; l < s->lines.count; l++) {
+                put_replaced(&text, s->lines.items[l].text, s->lines.items[l].size, row->text + at,
+                             end - at, numbers[k], 2);
+                vyre_strbuf_putc(&text, '\n');
+            }
+            taken = try_text(s, &text);
+        }
+        any |= taken;
+    }
+    return any;
+}
+
 /* A zero of the type that the value of an instruction has; the printer ends its name with its
  * number. */
 static bool zero_of(const shrinker *s, const char *name, size_t size, char *out, size_t room) {
@@ -359,24 +394,24 @@ static bool drop_values(shrinker *s) {
     return any;
 }
 
-/* The line that the program starts with, behind its structs. */
-static size_t find_head(const shrinker *s) {
+/* The line of the program itself, behind its structs and constant arrays. */
+static size_t head_line(const shrinker *s) {
     static const char start[] = "program ";
-    size_t head = 0;
-    while (head + 1 < s->lines.count &&
-           (s->lines.items[head].size < sizeof start ||
-            memcmp(s->lines.items[head].text, start, sizeof start - 1) != 0)) {
-        head++;
+    size_t at = 0;
+    while (at + 1 < s->lines.count &&
+           (s->lines.items[at].size < sizeof start ||
+            memcmp(s->lines.items[at].text, start, sizeof start - 1) != 0)) {
+        at++;
     }
-    return head;
+    return at;
 }
 
 /* Arguments of the program, and the claim behind them, are parts of its first line. */
 static bool drop_arguments(shrinker *s) {
     bool any = false;
-    for (size_t from = 0; from < s->lines.items[find_head(s)].size && !s->failed;) {
-        size_t number = find_head(s);
-        const line *head = &s->lines.items[number];
+    for (size_t from = 0; from < s->lines.items[head_line(s)].size && !s->failed;) {
+        size_t at_head = head_line(s);
+        const line *head = &s->lines.items[at_head];
         bool starts = head->text[from] == '(' || head->text[from] == ',';
         size_t end = from + 1;
         int depth = 0;
@@ -389,12 +424,12 @@ static bool drop_arguments(shrinker *s) {
         vyre_strbuf text = {0};
         if (starts && end < head->size) {
             bool first = head->text[from] == '(';
-            put_lines(s, &text, 0, number);
+            put_lines(s, &text, 0, at_head);
             vyre_strbuf_add(&text, head->text, first ? from + 1 : from);
             end += first && head->text[end] == ',';
             vyre_strbuf_add(&text, head->text + end, head->size - end);
             vyre_strbuf_putc(&text, '\n');
-            put_lines(s, &text, number + 1, s->lines.count);
+            put_lines(s, &text, at_head + 1, s->lines.count);
         }
         bool taken = text.size && try_text(s, &text);
         any |= taken;
@@ -407,6 +442,99 @@ static bool drop_arguments(shrinker *s) {
         vyre_strbuf_add(&text, s->text, (size_t)(at - s->text));
         vyre_strbuf_puts(&text, at + sizeof claim - 1);
         any |= try_text(s, &text);
+    }
+    return any;
+}
+
+/* The text of a constant array's declaration: the length stands in its first brackets, the elements
+ * in the second. */
+typedef struct constant_text {
+    const char *length, *list, *list_end;
+} constant_text;
+
+static bool find_constant(const shrinker *s, size_t at, constant_text *out) {
+    const char *open = strchr(s->text + at, '['), *list = open ? strstr(open, "= [") : NULL;
+    const char *end = list ? strstr(list, "];") : NULL;
+    *out = (constant_text){open ? open + 1 : NULL, list ? list + 3 : NULL, end};
+    return end;
+}
+
+/* Tries an array of other elements, or of other length. */
+static bool try_constant(shrinker *s, constant_text c, unsigned long length, const char *list,
+                         size_t list_size, const char *suffix) {
+    vyre_strbuf text = {0};
+    vyre_strbuf_add(&text, s->text, (size_t)(c.length - s->text));
+    vyre_strbuf_u64(&text, length);
+    vyre_strbuf_puts(&text, "] = [");
+    vyre_strbuf_add(&text, list, list_size);
+    vyre_strbuf_puts(&text, suffix);
+    vyre_strbuf_puts(&text, c.list_end);
+    return try_text(s, &text);
+}
+
+/* The first or the last element for all. */
+static bool even_constant(shrinker *s, size_t at, bool last) {
+    constant_text c;
+    if (!find_constant(s, at, &c) || memchr(c.list, ';', (size_t)(c.list_end - c.list))) {
+        return false;
+    }
+    const char *from = c.list, *to = c.list_end;
+    while (to > from && (isspace((unsigned char)to[-1]) || to[-1] == ',')) {
+        to--;
+    }
+    for (const char *comma = from; (comma = memchr(comma, ',', (size_t)(to - comma))); comma++) {
+        if (!last) {
+            to = comma;
+            break;
+        }
+        from = comma + 1;
+    }
+    unsigned long length = strtoul(c.length, NULL, 10);
+    char suffix[32];
+    snprintf(suffix, sizeof suffix, "; %lu", length);
+    return try_constant(s, c, length, from, (size_t)(to - from), suffix);
+}
+
+/* The first `kept` elements. */
+static bool shorten_constant(shrinker *s, size_t at, unsigned long kept) {
+    constant_text c;
+    if (!find_constant(s, at, &c)) {
+        return false;
+    }
+    char suffix[32] = "";
+    const char *stop = memchr(c.list, ';', (size_t)(c.list_end - c.list));
+    if (stop) {
+        snprintf(suffix, sizeof suffix, "; %lu", kept);
+    } else {
+        stop = c.list;
+        for (unsigned long i = 0; i < kept && stop; i++) {
+            stop = strpbrk(stop + (i > 0), ",]");
+        }
+    }
+    return stop && try_constant(s, c, kept, c.list, (size_t)(stop - c.list), suffix);
+}
+
+static bool at_constant(const shrinker *s, size_t at) {
+    static const char start[] = "const ";
+    return at + sizeof start < s->size && (!at || s->text[at - 1] == '\n') &&
+           !memcmp(s->text + at, start, sizeof start - 1);
+}
+
+static bool shorten_constants(shrinker *s) {
+    bool any = false;
+    for (size_t at = 0; at < s->size && !s->failed; at++) {
+        bool shorter = at_constant(s, at);
+        any |= shorter && (even_constant(s, at, false) || even_constant(s, at, true));
+        while (shorter && at_constant(s, at)) {
+            constant_text c;
+            unsigned long length = find_constant(s, at, &c) ? strtoul(c.length, NULL, 10) : 1;
+            const unsigned long lengths[] = {1, length / 8, length / 2, length - 1};
+            shorter = false;
+            for (size_t k = 0; k < sizeof lengths / sizeof *lengths && !shorter; k++) {
+                shorter = lengths[k] && lengths[k] < length && shorten_constant(s, at, lengths[k]);
+            }
+            any |= shorter;
+        }
     }
     return any;
 }
@@ -517,7 +645,9 @@ vyre_status conform_shrink(const conform_pair *conform, conform_trial *trial,
             any = drop_lines(&s);
             any |= unwrap(&s);
             any |= drop_values(&s);
+            any |= drop_counters(&s);
             any |= drop_arguments(&s);
+            any |= shorten_constants(&s);
         }
         any = lower_numbers(&s) && before != s.size;
     }

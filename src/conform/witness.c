@@ -75,7 +75,7 @@ static vyre_status compare(const vyre_operation *operation, const vyre_program *
     bool stdin_used = true;
     vyre_strbuf_add(&label, name.data, name.size);
     vyre_strbuf_add(&value, name.data + name.size + 1, word.size - name.size - 1);
-    values_buffer_source source = {vyre_strbuf_string(&label), type, 1, 0, &stdin_used};
+    values_buffer_source source = {vyre_strbuf_string(&label), type, 1, 0, &stdin_used, NULL};
     vyre_status status = values_buffer_parse(&source, vyre_strbuf_string(&value), &bytes, &offset);
     if (!status && output < outputs->count) {
         const vyre_output *found = &outputs->items[output];

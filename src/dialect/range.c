@@ -62,7 +62,7 @@ static vyre_status failed(const char *path, bool is_write, int error) {
 }
 
 /* All of it, or an error. A file that ends too early gives ENODATA. */
-static int move_all(int file, bool is_write, uint8_t *data, size_t size, uint64_t offset) {
+static int move_bytes(int file, bool is_write, uint8_t *data, size_t size, uint64_t offset) {
     for (size_t done = 0; done < size;) {
         ssize_t count = is_write ? pwrite(file, data + done, size - done, (off_t)(offset + done))
                                  : pread(file, data + done, size - done, (off_t)(offset + done));
@@ -75,6 +75,14 @@ static int move_all(int file, bool is_write, uint8_t *data, size_t size, uint64_
         done += count > 0 ? (size_t)count : 0;
     }
     return 0;
+}
+
+static int move_all(int file, bool is_write, uint8_t *data, size_t size, uint64_t offset) {
+    vyre_file_guard guard;
+    vyre_file_guard_begin(&guard);
+    int error = move_bytes(file, is_write, data, size, offset);
+    vyre_file_guard_end(&guard);
+    return error;
 }
 
 /* The same for blocks of which the last may lie behind the end of the file. */

@@ -5,6 +5,7 @@
 #include "ir/lookup.h"
 #include "ir/program.h"
 #include "ir/section.h"
+#include "ir/size.h"
 
 #include "base/status.h"
 
@@ -15,6 +16,7 @@ typedef struct finishing {
     vyre_arg *args;
     vyre_resource *resources;
     vyre_size_node *sizes;
+    uint8_t *data;
     vyre_step *steps;
     vyre_phase *phases;
     vyre_requirement *requirements;
@@ -95,7 +97,31 @@ static void order_fields(finishing *f, uint32_t *next) {
     }
 }
 
-/* Buffers, then scratch, then fields, then the arrays of each phase. */
+/* Constant arrays that are used, with their elements behind one another. */
+static void place_constants(finishing *f, uint32_t *next) {
+    vyre_builder *draft = f->draft;
+    uint32_t first = *next, at = 0;
+    builder_order_constants(draft, next);
+    for (uint32_t i = 0; i<draft->resources.count && * next> first; i++) {
+        if (draft->resources.items[i].row.kind == VYRE_RESOURCE_CONSTANT &&
+            f->resource_map[i] != VYRE_NONE) {
+            f->resources[f->resource_map[i]] = draft->resources.items[i].row;
+            f->resource_names[f->resource_map[i]] = draft->resources.items[i].name;
+        }
+    }
+    for (uint32_t i = first; i < *next; i++) {
+        vyre_resource *row = &f->resources[i];
+        uint32_t bytes = row->length * vyre_type_bytes((vyre_type)row->type);
+        uint32_t start = (at + 7) / 8 * 8;
+        memset(f->data + at, 0, start - at);
+        memcpy(f->data + start, draft->data.items + row->size, bytes);
+        row->size = start;
+        at = start + bytes;
+    }
+    f->ir.data_bytes = at;
+}
+
+/* Buffers, then scratch, then constant arrays, then fields, then the arrays of each phase. */
 static void order_resources(finishing *f) {
     const vyre_builder *draft = f->draft;
     uint32_t next = 0;
@@ -107,6 +133,7 @@ static void order_resources(finishing *f) {
             }
         }
     }
+    place_constants(f, &next);
     order_fields(f, &next);
     /* Arrays are declared while their phase is open, so they stand in the order of phases. */
     uint32_t from = 0;
@@ -130,7 +157,7 @@ static uint32_t place_size(finishing *f, uint32_t size) {
         return VYRE_NONE;
     }
     vyre_size_node node = f->draft->sizes.items[size].node;
-    if (node.op >= VYRE_SIZE_ADD) {
+    if (vyre_size_is_operator(node.op)) {
         node.a = place_size(f, node.a);
         node.b = place_size(f, node.b);
     }
@@ -141,7 +168,8 @@ static uint32_t place_size(finishing *f, uint32_t size) {
 static void place_sizes(finishing *f) {
     f->ir.size_count = 0;
     for (uint32_t i = 0; i < f->ir.resource_count; i++) {
-        if (!vyre_resource_is_field(&f->resources[i])) {
+        if (f->resources[i].kind != VYRE_RESOURCE_CONSTANT &&
+            !vyre_resource_is_field(&f->resources[i])) {
             f->resources[i].size = place_size(f, f->resources[i].size);
         }
     }
@@ -153,6 +181,12 @@ static void place_sizes(finishing *f) {
         vyre_step *step = &f->steps[i];
         if (step->resource != VYRE_NONE) {
             step->resource = f->resource_map[step->resource];
+        }
+        if (step->kind == VYRE_STEP_SWAP) {
+            uint32_t other = f->resource_map[step->size];
+            step->size = other < step->resource ? step->resource : other;
+            step->resource = other < step->resource ? other : step->resource;
+            continue;
         }
         if (step->kind != VYRE_STEP_PHASE) {
             step->size = place_size(f, step->size);
@@ -175,6 +209,7 @@ static void make_tables(finishing *f) {
     f->resources = take(f, VYRE_SECTION_RESOURCES, draft->resources.count);
     f->resource_names = take(f, VYRE_SECTION_RESOURCE_NAMES, draft->resources.count);
     f->sizes = take(f, VYRE_SECTION_SIZES, draft->sizes.count);
+    f->data = take(f, VYRE_SECTION_DATA, draft->data.count);
     f->steps = take(f, VYRE_SECTION_STEPS, draft->steps.count);
     f->step_names = take(f, VYRE_SECTION_STEP_NAMES, draft->steps.count);
     f->phases = take(f, VYRE_SECTION_PHASES, draft->phases.count);
@@ -228,9 +263,15 @@ static void make_code(finishing *f) {
 
 /* What only the end can tell. */
 static void check_closed(vyre_builder *builder) {
-    if (builder->in_phase || builder->open_repeats.count) {
+    size_t open = builder->open_repeats.count;
+    bool is_branch = open && builder->steps.items[builder->open_repeats.items[open - 1]].row.kind >
+                                 VYRE_STEP_REPEAT_WHILE;
+    if (builder->in_phase || open) {
         vyre_build_report(builder, 507, "close it before you finish the builder",
-                          "a %s is still open", builder->in_phase ? "phase" : "repeat");
+                          "a %s is still open",
+                          builder->in_phase ? "phase"
+                          : is_branch       ? "branch"
+                                            : "repeat");
     } else if (!builder->phases.count && !vyre_diagnostics_errors(builder->diagnostics)) {
         vyre_build_report(builder, 606, "add one: over a domain, or `phase` inside the body",
                           "program `%s` has no phase", builder->strings.data);

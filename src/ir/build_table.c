@@ -52,6 +52,7 @@ enum { KEPT_BYTES = 65536 };
     X(args)                                                                                        \
     X(resources)                                                                                   \
     X(sizes)                                                                                       \
+    X(data)                                                                                        \
     X(requirements)                                                                                \
     X(steps)                                                                                       \
     X(phases)                                                                                      \
@@ -98,6 +99,7 @@ vyre_status vyre_builder_reset(vyre_builder *builder, const char *name) {
     reset_text(&builder->debug_strings);
     reset_map(&builder->debug_map);
     reset_map(&builder->const_map);
+    reset_map(&builder->data_map);
     OWN_VECS(RESET_VEC)
     DRAFT_VECS(RESET_VEC)
     CODE_VECS(RESET_VEC)
@@ -124,6 +126,7 @@ void vyre_builder_free(vyre_builder *builder) {
     vyre_strbuf_free(&builder->debug_strings);
     vyre_map_free(&builder->debug_map);
     vyre_map_free(&builder->const_map);
+    vyre_map_free(&builder->data_map);
     OWN_VECS(FREE_VEC)
     builder_free_draft(builder);
     builder_free_code(builder);
@@ -311,8 +314,8 @@ uint32_t vyre_build_scalar(vyre_builder *builder, const char *name, vyre_type ty
     return add_arg(builder, name, type, VYRE_NONE);
 }
 
-static uint32_t add_resource(vyre_builder *builder, const char *name, vyre_resource row,
-                             uint32_t phase) {
+uint32_t builder_add_resource(vyre_builder *builder, const char *name, vyre_resource row,
+                              uint32_t phase) {
     if (!vyre_type_class_of((vyre_type)row.type) && !vyre_resource_has_records(&row)) {
         builder_label label;
         return builder_none(builder, 306, "use one of the scalar types",
@@ -343,7 +346,7 @@ static uint32_t add_buffer(vyre_builder *builder, const char *name, vyre_access 
                             "than 0 and 1",
                             shown);
     }
-    if (size != VYRE_NONE && !builder_use_size(builder, shown, size)) {
+    if (size != VYRE_NONE && !builder_use_fixed_size(builder, shown, size)) {
         return VYRE_NONE;
     }
     if (access == VYRE_ACCESS_OUT && size == VYRE_NONE) {
@@ -357,7 +360,7 @@ static uint32_t add_buffer(vyre_builder *builder, const char *name, vyre_access 
                          .access = (uint8_t)access,
                          .size = size,
                          .length = bytes};
-    uint32_t resource = add_resource(builder, name, row, VYRE_NONE);
+    uint32_t resource = builder_add_resource(builder, name, row, VYRE_NONE);
     if (resource != VYRE_NONE && add_arg(builder, name, type, resource) == VYRE_NONE) {
         return VYRE_NONE;
     }
@@ -431,21 +434,21 @@ uint32_t vyre_build_field(vyre_builder *builder, uint32_t buffer, vyre_type type
                          .access = base.access,
                          .size = buffer,
                          .length = offset};
-    return add_resource(builder, NULL, row, VYRE_NONE);
+    return builder_add_resource(builder, NULL, row, VYRE_NONE);
 }
 
 uint32_t vyre_build_scratch(vyre_builder *builder, const char *name, vyre_type type,
                             uint32_t size) {
     builder_label label;
     const char *shown = shown_name(name, "array", builder->resources.count, &label);
-    if (!builder_use_size(builder, shown, size)) {
+    if (!builder_use_fixed_size(builder, shown, size)) {
         return VYRE_NONE;
     }
     vyre_resource row = {.kind = VYRE_RESOURCE_SCRATCH,
                          .type = (uint8_t)type,
                          .access = VYRE_ACCESS_INOUT,
                          .size = size};
-    return add_resource(builder, name, row, VYRE_NONE);
+    return builder_add_resource(builder, name, row, VYRE_NONE);
 }
 
 static uint32_t add_array(vyre_builder *builder, vyre_resource_kind kind, const char *name,
@@ -480,7 +483,19 @@ static uint32_t add_array(vyre_builder *builder, vyre_resource_kind kind, const 
                          .access = VYRE_ACCESS_INOUT,
                          .size = VYRE_NONE,
                          .length = length};
-    return add_resource(builder, name, row, phase);
+    return builder_add_resource(builder, name, row, phase);
+}
+
+uint32_t vyre_build_shared_sized(vyre_builder *builder, const char *name, vyre_type type,
+                                 uint32_t size) {
+    uint32_t shared = add_array(builder, VYRE_RESOURCE_SHARED, name, type, 1);
+    if (shared == VYRE_NONE || !builder_use_fixed_size(builder, "shared", size)) {
+        return VYRE_NONE;
+    }
+    vyre_resource *row = &builder->resources.items[shared].row;
+    row->size = size;
+    row->length = 0;
+    return shared;
 }
 
 uint32_t vyre_build_shared(vyre_builder *builder, const char *name, vyre_type type,
@@ -500,7 +515,10 @@ static uint32_t add_size(vyre_builder *builder, vyre_size_node node, uint32_t de
         return builder_none(builder, 701, "simplify the size expressions",
                             "the size expressions are too large");
     }
-    return builder_add(builder, sizes, (draft_size){node, depth, false});
+    bool counts = node.op == VYRE_SIZE_ITERATION ||
+                  (vyre_size_is_operator(node.op) &&
+                   (builder->sizes.items[node.a].counts || builder->sizes.items[node.b].counts));
+    return builder_add(builder, sizes, (draft_size){node, depth, false, counts});
 }
 
 bool builder_use_size(vyre_builder *builder, const char *what, uint32_t size) {
@@ -515,6 +533,17 @@ bool builder_use_size(vyre_builder *builder, const char *what, uint32_t size) {
     }
     builder->sizes.items[size].used = true;
     return true;
+}
+
+bool builder_use_fixed_size(vyre_builder *builder, const char *what, uint32_t size) {
+    if (!builder_use_size(builder, what, size)) {
+        return false;
+    }
+    return !builder->sizes.items[size].counts ||
+           builder_refuse(builder, 604, "use the largest size that any iteration needs",
+                          "the size of `%s` changes with the counter of a repeat, and it has to be "
+                          "known before the run",
+                          what);
 }
 
 uint32_t vyre_build_size_const(vyre_builder *builder, uint64_t value) {
@@ -550,8 +579,19 @@ uint32_t vyre_build_size_param(vyre_builder *builder, uint32_t scalar) {
     return add_size(builder, (vyre_size_node){VYRE_SIZE_PARAM, scalar, 0}, 1);
 }
 
+uint32_t vyre_build_size_iteration(vyre_builder *builder, uint32_t repeat) {
+    if (repeat == VYRE_NONE) {
+        builder_absent(builder, "size", "repeat");
+        return VYRE_NONE;
+    }
+    return builder_in_repeat(builder, repeat)
+               ? add_size(builder, (vyre_size_node){VYRE_SIZE_ITERATION, repeat, 0}, 1)
+               : builder_none(builder, 604, "use it inside that repeat",
+                              "a size uses the counter of a repeat that is not around it");
+}
+
 uint32_t vyre_build_size_op(vyre_builder *builder, vyre_size_op op, uint32_t left, uint32_t right) {
-    if (op < VYRE_SIZE_ADD || op >= VYRE_SIZE_COUNT) {
+    if (!vyre_size_is_operator(op)) {
         return builder_none(builder, 604, "use an operation such as VYRE_SIZE_ADD",
                             "%d is not a size operation with two operands", (int)op);
     }
@@ -570,7 +610,7 @@ uint32_t vyre_build_size_copy(vyre_builder *builder, uint32_t size) {
         return VYRE_NONE;
     }
     draft_size from = builder->sizes.items[size];
-    if (from.node.op >= VYRE_SIZE_ADD) {
+    if (vyre_size_is_operator(from.node.op)) {
         from.node.a = vyre_build_size_copy(builder, from.node.a);
         from.node.b =
             from.node.a == VYRE_NONE ? VYRE_NONE : vyre_build_size_copy(builder, from.node.b);
@@ -586,7 +626,7 @@ uint32_t vyre_build_size_copy(vyre_builder *builder, uint32_t size) {
 static bool same_size(const vyre_builder *builder, uint32_t left, uint32_t right) {
     const vyre_size_node *a = &builder->sizes.items[left].node;
     const vyre_size_node *b = &builder->sizes.items[right].node;
-    if (a->op != b->op || a->op < VYRE_SIZE_ADD) {
+    if (a->op != b->op || !vyre_size_is_operator(a->op)) {
         return a->op == b->op && a->a == b->a && a->b == b->b;
     }
     return same_size(builder, a->a, b->a) && same_size(builder, a->b, b->b);
@@ -600,7 +640,7 @@ static bool constant_size(const vyre_builder *builder, uint32_t size, uint64_t *
     }
     uint64_t left, right;
     const char *problem;
-    return node->op >= VYRE_SIZE_ADD && constant_size(builder, node->a, &left) &&
+    return vyre_size_is_operator(node->op) && constant_size(builder, node->a, &left) &&
            constant_size(builder, node->b, &right) &&
            vyre_size_apply(node->op, left, right, out_value, &problem);
 }
@@ -634,8 +674,8 @@ size_match builder_match_sizes(const vyre_builder *builder, uint32_t left, uint3
 }
 
 void vyre_build_require(vyre_builder *builder, uint32_t left, uint32_t right) {
-    bool valid = builder_use_size(builder, "require", left);
-    if (!builder_use_size(builder, "require", right) || !valid) {
+    bool valid = builder_use_fixed_size(builder, "require", left);
+    if (!builder_use_fixed_size(builder, "require", right) || !valid) {
         return;
     }
     uint64_t numbers[2];

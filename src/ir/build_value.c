@@ -249,10 +249,8 @@ uint32_t vyre_build_iteration(vyre_builder *builder, uint32_t repeat) {
         builder_absent(builder, "iteration", "repeat");
         return VYRE_NONE;
     }
-    for (size_t i = 0; i < builder->open_repeats.count; i++) {
-        if (builder->open_repeats.items[i] == repeat) {
-            return emit_plain(builder, VYRE_OP_ITERATION, VYRE_TYPE_U32, repeat);
-        }
+    if (builder_in_repeat(builder, repeat)) {
+        return emit_plain(builder, VYRE_OP_ITERATION, VYRE_TYPE_U32, repeat);
     }
     return builder_none(builder, 309, "use it inside that repeat",
                         "operand 1 of `iteration` is not a repeat around this phase");
@@ -421,6 +419,11 @@ static bool check_access(vyre_builder *builder, vyre_op op, uint32_t resource, u
         return builder_refuse(builder, 309, "access one of its fields",
                               "the elements of `%s` are records", array_name(builder, resource));
     }
+    if (info->effects & VYRE_EFFECT_WRITE && row->kind == VYRE_RESOURCE_CONSTANT) {
+        return builder_refuse(builder, 401, "copy it into a private array, and write that",
+                              "`%s` is a constant array, and `%s` writes it",
+                              array_name(builder, resource), info->name);
+    }
     if (info->effects & VYRE_EFFECT_WRITE && vyre_resource_is_global(row) &&
         row->access == VYRE_ACCESS_IN) {
         return builder_refuse(builder, 401, "declare it `inout buffer` or `out buffer`",
@@ -468,6 +471,12 @@ uint32_t vyre_build_uniform_load(vyre_builder *builder, uint32_t resource, uint3
     if (!check_access(builder, VYRE_OP_UNIFORM_LOAD, resource, index)) {
         return VYRE_NONE;
     }
+    if (builder->resources.items[resource].row.kind == VYRE_RESOURCE_CONSTANT) {
+        return builder_none(builder, 402,
+                            "use an ordinary load; with a uniform index it is uniform",
+                            "`%s` is a constant array, which needs no `uniform_load`",
+                            array_name(builder, resource));
+    }
     if (builder->resources.items[resource].row.kind == VYRE_RESOURCE_PRIVATE) {
         return builder_none(builder, 402, "use an ordinary load, or a shared array",
                             "`%s` is private, so its elements are not uniform",
@@ -502,8 +511,7 @@ static bool check_atomic(vyre_builder *builder, vyre_op op, uint32_t resource,
                          vyre_ordering ordering, vyre_scope scope) {
     const char *name = vyre_lookup_op(op)->name;
     const vyre_resource *row = &builder->resources.items[resource].row;
-    if (row->kind == VYRE_RESOURCE_PRIVATE ||
-        (row->kind == VYRE_RESOURCE_BUFFER && row->access == VYRE_ACCESS_IN)) {
+    if (row->kind == VYRE_RESOURCE_PRIVATE || row->access == VYRE_ACCESS_IN) {
         return builder_refuse(builder, 402, "use an ordinary load or store",
                               "`%s` is %s, which needs no `%s`", array_name(builder, resource),
                               row->kind == VYRE_RESOURCE_PRIVATE ? "private" : "only read", name);

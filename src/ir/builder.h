@@ -1,6 +1,7 @@
 /* The inside of the builder: a draft of the program, in which variables are still instructions.
  *
  * build_table.c  interface and sizes            build_step.c    phases and repeats
+ * build_data.c   constant arrays
  * build_value.c  values and memory              build_block.c   control flow and variables
  * build_ssa.c    variables become values        build_finish.c  the draft becomes a program
  */
@@ -35,6 +36,7 @@ typedef struct draft_size {
     vyre_size_node node;
     uint32_t depth;
     bool used;
+    bool counts; /* uses the counter of a repeat */
 } draft_size;
 
 typedef struct draft_step {
@@ -128,10 +130,12 @@ struct vyre_builder {
     VYRE_VEC(draft_arg) args;
     VYRE_VEC(draft_resource) resources;
     VYRE_VEC(draft_size) sizes;
+    VYRE_VEC(uint8_t) data; /* of constant arrays, in the order of their declaration */
+    vyre_map data_map;
     VYRE_VEC(draft_requirement) requirements;
     VYRE_VEC(draft_step) steps;
     VYRE_VEC(vyre_phase) phases;
-    VYRE_VEC(uint32_t) open_repeats; /* their steps */
+    VYRE_VEC(uint32_t) open_repeats; /* steps: repeats and branches */
     bool in_phase;
 
     VYRE_VEC(vyre_const) consts;
@@ -193,6 +197,18 @@ static inline vyre_type builder_value(vyre_builder *builder, const char *what, u
 void builder_no_value(vyre_builder *builder, const char *what, uint32_t operand, uint32_t value);
 bool builder_resource(vyre_builder *builder, const char *what, uint32_t resource);
 
+/* Adds an array of the program, or of a phase. */
+uint32_t builder_add_resource(vyre_builder *builder, const char *name, vyre_resource row,
+                              uint32_t phase);
+
+/* Declares a constant array of another program. */
+uint32_t builder_copy_constant(vyre_builder *builder, const char *name, const vyre_ir *ir,
+                               const vyre_resource *constant);
+
+/* Gives the constant arrays that instructions use the numbers from `*next` on, in the order of
+ * their first use; the others keep VYRE_NONE. */
+void builder_order_constants(vyre_builder *builder, uint32_t *next);
+
 /* Closes the phase's block. */
 void builder_open_phase_block(vyre_builder *builder);
 void builder_close_phase_block(vyre_builder *builder);
@@ -206,6 +222,10 @@ uint32_t builder_op(vyre_builder *builder, vyre_op op, vyre_type result,
 
 /* Takes a size into use as part of something; reports if it is none or used already. */
 bool builder_use_size(vyre_builder *builder, const char *what, uint32_t size);
+/* The same for what has its size before the run: without counters of repeats. */
+bool builder_use_fixed_size(vyre_builder *builder, const char *what, uint32_t size);
+/* Whether a repeat is open, and not another kind of step. */
+bool builder_in_repeat(const vyre_builder *builder, uint32_t repeat);
 
 /* What is known about two sizes before the program runs; `numbers` are those that differ. */
 typedef enum size_match { SIZES_MAY_BE_EQUAL, SIZES_ARE_EQUAL, SIZES_DIFFER } size_match;

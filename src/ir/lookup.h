@@ -18,6 +18,15 @@ extern const uint8_t vyre_type_classes[VYRE_TYPE_COUNT];
 
 /* Tables */
 
+static inline bool vyre_step_is_repeat(const vyre_step *step) {
+    return step->kind == VYRE_STEP_REPEAT_COUNT || step->kind == VYRE_STEP_REPEAT_WHILE;
+}
+
+/* Whether a step contains others. */
+static inline bool vyre_step_is_container(const vyre_step *step) {
+    return step->kind != VYRE_STEP_PHASE && step->kind != VYRE_STEP_SWAP;
+}
+
 static inline const vyre_op_info *vyre_lookup_op(uint32_t op) {
     return op < VYRE_OP_COUNT ? &vyre_op_rows[op] : &vyre_op_no_row;
 }
@@ -166,9 +175,25 @@ static inline uint32_t vyre_arg_bytes(const vyre_ir *ir, const vyre_arg *arg) {
                                       : vyre_resource_stride(ir, &ir->resources[arg->resource]);
 }
 
-/* Bytes of a shared or private array. */
+/* Bytes of a shared, private or constant array. */
 static inline uint64_t vyre_resource_bytes(const vyre_resource *resource) {
     return (uint64_t)resource->length * vyre_type_bytes(vyre_resource_type(resource));
+}
+
+/* The little-endian elements of a constant array, and the bits of one of them. */
+static inline const uint8_t *vyre_constant_data(const vyre_ir *ir, const vyre_resource *constant) {
+    return ir->data + constant->size;
+}
+
+static inline uint64_t vyre_constant_element(const vyre_ir *ir, const vyre_resource *constant,
+                                             uint32_t index) {
+    uint32_t bytes = vyre_type_bytes(vyre_resource_type(constant));
+    const uint8_t *element = vyre_constant_data(ir, constant) + (size_t)index * bytes;
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < bytes; i++) {
+        bits |= (uint64_t)element[i] << 8 * i;
+    }
+    return bits;
 }
 
 /* Accesses: instructions that read or write an array, or ask for its length. */
@@ -327,6 +352,22 @@ static inline bool vyre_for_numbers_of(const vyre_ir *ir, uint32_t loop, vyre_fo
                         : out->first >= end || !out->step;
     out->iterations = is_empty ? 0 : (end - out->first - 1) / out->step + 1;
     return true;
+}
+
+/* Whether a range never runs, whatever the parts are that are unknown: NULL. Numbers are extended
+ * to 64 bits. */
+static inline bool vyre_range_never_runs(vyre_type type, const uint64_t *first, const uint64_t *end,
+                                         bool counts_down) {
+    uint32_t unused = 64 - vyre_type_bytes(type) * 8;
+    if (vyre_lookup_class(type) == VYRE_CLASS_SIGNED) {
+        int64_t most = INT64_MAX >> unused, least = INT64_MIN >> unused;
+        int64_t low = first ? (int64_t)*first : least, high = end ? (int64_t)*end : most;
+        int64_t top = first ? (int64_t)*first : most, bottom = end ? (int64_t)*end : least;
+        return counts_down ? top <= bottom : low >= high;
+    }
+    uint64_t most = UINT64_MAX >> unused;
+    return counts_down ? (first ? *first : most) <= (end ? *end : 0)
+                       : (first ? *first : 0) >= (end ? *end : most);
 }
 
 static inline uint32_t vyre_for_counter(uint32_t loop) {

@@ -23,7 +23,7 @@ typedef struct printer {
     uint32_t *names;  /* by instruction of the phase: its name, 0 if none */
     uint32_t phase_first;
     int indent;
-    bool may_collide; /* an argument's name ends like a local one */
+    bool may_collide; /* the name of the program or of an argument ends like a local one */
     vyre_print_note note;
     void *note_user;
 } printer;
@@ -49,13 +49,22 @@ static void line(printer *p) {
 
 /* Names */
 
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* The name of an argument, or of the program, which constant arrays stand beside. */
 static bool is_arg_name(const vyre_ir *ir, const char *name) {
-    for (uint32_t i = 0; i < ir->arg_count; i++) {
-        if (!strcmp(ir->strings + ir->args[i].name, name)) {
-            return true;
-        }
+    bool found = !strcmp(ir->strings, name);
+    for (uint32_t i = 0; i < ir->arg_count && !found; i++) {
+        found = !strcmp(ir->strings + ir->args[i].name, name);
     }
-    return false;
+    return found;
+}
+
+static bool ends_like_local(const char *name) {
+    char last = name[strlen(name) - 1];
+    return last == '_' || is_digit(last);
 }
 
 /* Local names end in a number that nobody else has; arguments keep theirs, so a local name that
@@ -72,10 +81,6 @@ static void print_local(printer *p, const char *start_with, vyre_str name, const
     while (p->may_collide && !p->text.failed && is_arg_name(p->ir, p->text.data + start)) {
         vyre_strbuf_putc(&p->text, '_');
     }
-}
-
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
 }
 
 /* The author's part of a name for people: without the numbers that printing puts behind it, so
@@ -312,6 +317,40 @@ static void print_results(printer *p, uint32_t owner) {
     vyre_strbuf_puts(&p->text, count > 1 ? ") = " : " = ");
 }
 
+/* The part of a range, by its bits where the language would not take the number as it is. */
+static void print_bound(printer *p, uint32_t operand, bool by_bits) {
+    if (!by_bits || vyre_operand_is_value(operand)) {
+        print_operand(p, operand);
+        return;
+    }
+    const vyre_const *row = vyre_operand_const(p->ir, operand);
+    vyre_strbuf_printf(&p->text, "bits<%s>(0x%llx)", vyre_type_name(vyre_const_type(row)),
+                       (unsigned long long)row->bits);
+}
+
+/* The language counts down by a negative number and refuses a range that shows it never runs. */
+static void print_range(printer *p, uint32_t loop) {
+    vyre_for_range range = vyre_for_range_of(p->ir, loop);
+    vyre_type type = vyre_inst_type(&p->ir->insts[vyre_for_counter(loop)]);
+    bool is_signed = vyre_lookup_class(type) == VYRE_CLASS_SIGNED;
+    const uint32_t parts[3] = {range.first, range.end, range.step};
+    uint64_t numbers[3];
+    const uint64_t *known[3];
+    for (int i = 0; i < 3; i++) {
+        bool is_constant = vyre_operand_is_constant(parts[i]);
+        numbers[i] = is_constant ? vyre_const_extended(vyre_operand_const(p->ir, parts[i])) : 0;
+        known[i] = is_constant ? &numbers[i] : NULL;
+    }
+    bool by_bits = vyre_range_never_runs(type, known[0], known[1], false) ||
+                   (known[2] && (!numbers[2] || (is_signed && numbers[2] >> 63)));
+    print_bound(p, range.first, by_bits);
+    vyre_strbuf_puts(&p->text, "..");
+    print_bound(p, range.end, by_bits);
+    vyre_strbuf_puts(&p->text, " step ");
+    print_bound(p, range.step, by_bits);
+    vyre_strbuf_putc(&p->text, ' ');
+}
+
 static void print_carried(printer *p, uint32_t loop, const char *prefix) {
     vyre_list initial = vyre_loop_initial(p->ir, loop);
     if (!initial.count) {
@@ -338,19 +377,12 @@ static void open_block(printer *p, uint32_t at) {
         vyre_strbuf_putc(&p->text, ' ');
         break;
     case VYRE_OP_LOOP: print_carried(p, at, ""); break;
-    case VYRE_OP_FOR: {
-        vyre_for_range range = vyre_for_range_of(p->ir, at);
+    case VYRE_OP_FOR:
         print_value(p, vyre_for_counter(at));
         vyre_strbuf_puts(&p->text, " in ");
-        print_operand(p, range.first);
-        vyre_strbuf_puts(&p->text, "..");
-        print_operand(p, range.end);
-        vyre_strbuf_puts(&p->text, " step ");
-        print_operand(p, range.step);
-        vyre_strbuf_putc(&p->text, ' ');
+        print_range(p, at);
         print_carried(p, at, "with ");
         break;
-    }
     case VYRE_OP_INLINE:
     case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
         break;
@@ -451,8 +483,13 @@ static void print_code(printer *p, const vyre_phase *phase) {
 
 /* Declarations */
 
+static void print_counter(void *user, vyre_strbuf *text, uint32_t step) {
+    (void)text; /* the printer's own */
+    print_step_name(user, step);
+}
+
 static void print_size(printer *p, uint32_t size) {
-    vyre_size_print(&p->text, p->ir, size);
+    vyre_size_print_named(&p->text, p->ir, size, print_counter, p);
 }
 
 static void print_arrays(printer *p, uint32_t first, uint32_t end) {
@@ -464,11 +501,53 @@ static void print_arrays(printer *p, uint32_t first, uint32_t end) {
                                                                         : "scratch ");
         print_resource(p, i);
         vyre_strbuf_printf(&p->text, ": %s[", vyre_type_name(vyre_resource_type(row)));
-        if (row->kind == VYRE_RESOURCE_SCRATCH) {
+        if (row->size != VYRE_NONE) {
             print_size(p, row->size);
         } else {
             vyre_strbuf_u64(&p->text, row->length);
         }
+        vyre_strbuf_puts(&p->text, "];\n");
+    }
+}
+
+static void print_constant_element(printer *p, const vyre_resource *row, uint32_t index) {
+    print_const(p,
+                &(vyre_const){.bits = vyre_constant_element(p->ir, row, index), .type = row->type});
+}
+
+/* Some elements a line, or one for all. */
+static void print_elements(printer *p, const vyre_resource *row) {
+    enum { A_LINE = 8 };
+    uint64_t first = vyre_constant_element(p->ir, row, 0);
+    uint32_t alike = 1;
+    while (alike < row->length && vyre_constant_element(p->ir, row, alike) == first) {
+        alike++;
+    }
+    if (alike == row->length && alike > 1) {
+        print_constant_element(p, row, 0);
+        vyre_strbuf_printf(&p->text, "; %u", row->length);
+        return;
+    }
+    bool is_long = row->length > A_LINE;
+    for (uint32_t k = 0; k < row->length; k++) {
+        vyre_strbuf_puts(&p->text, k % A_LINE ? ", " : !is_long ? "" : k ? ",\n    " : "\n    ");
+        print_constant_element(p, row, k);
+    }
+    vyre_strbuf_puts(&p->text, is_long ? ",\n" : "");
+}
+
+/* Constant arrays stand in front of the program. */
+static void print_constants(printer *p) {
+    for (uint32_t i = 0; i < p->ir->resource_count; i++) {
+        const vyre_resource *row = &p->ir->resources[i];
+        if (row->kind != VYRE_RESOURCE_CONSTANT) {
+            continue;
+        }
+        vyre_strbuf_puts(&p->text, "const ");
+        print_resource(p, i);
+        vyre_strbuf_printf(&p->text, ": %s[%u] = [", vyre_type_name(vyre_resource_type(row)),
+                           row->length);
+        print_elements(p, row);
         vyre_strbuf_puts(&p->text, "];\n");
     }
 }
@@ -491,15 +570,13 @@ static void print_domain(printer *p, const vyre_phase *phase) {
         vyre_strbuf_putc(&p->text, '[');
         print_size(p, phase->from_index);
         vyre_strbuf_puts(&p->text, "] max ");
-        print_size(p, phase->domain[0]);
-    } else {
-        vyre_strbuf_puts(&p->text, phase->dimensions > 1 ? "(" : "");
-        for (uint32_t i = 0; i < phase->dimensions; i++) {
-            vyre_strbuf_puts(&p->text, i ? ", " : "");
-            print_size(p, phase->domain[i]);
-        }
-        vyre_strbuf_puts(&p->text, phase->dimensions > 1 ? ")" : "");
     }
+    vyre_strbuf_puts(&p->text, phase->dimensions > 1 ? "(" : "");
+    for (uint32_t i = 0; i < phase->dimensions; i++) {
+        vyre_strbuf_puts(&p->text, i ? ", " : "");
+        print_size(p, phase->domain[i]);
+    }
+    vyre_strbuf_puts(&p->text, phase->dimensions > 1 ? ")" : "");
     if (phase->workgroup[0]) {
         vyre_strbuf_puts(&p->text, " workgroup ");
         for (uint32_t i = 0; i < phase->dimensions; i++) {
@@ -532,88 +609,80 @@ static void print_phase(printer *p, const vyre_phase *phase) {
     vyre_strbuf_puts(&p->text, "}\n");
 }
 
+static void print_outer_element(printer *p, const vyre_step *step) {
+    print_resource(p, step->resource);
+    vyre_strbuf_putc(&p->text, '[');
+    print_size(p, step->size);
+    vyre_strbuf_putc(&p->text, ']');
+}
+
+/* The head of a step that contains others. */
+static void print_container(printer *p, uint32_t index) {
+    const vyre_step *step = &p->ir->steps[index];
+    if (step->kind == VYRE_STEP_ELSE) {
+        vyre_strbuf_puts(&p->text, "else");
+        return;
+    }
+    if (step->kind == VYRE_STEP_IF) {
+        vyre_strbuf_puts(&p->text, "if ");
+        print_outer_element(p, step);
+        return;
+    }
+    vyre_strbuf_puts(&p->text, "repeat ");
+    print_step_name(p, index);
+    if (step->kind == VYRE_STEP_REPEAT_WHILE) {
+        vyre_strbuf_puts(&p->text, " while ");
+        print_outer_element(p, step);
+    } else {
+        vyre_strbuf_puts(&p->text, " in ");
+        print_size(p, step->size);
+    }
+}
+
+/* Closes steps that end before step `at`; an `if` goes on with its `else` in the same line. */
+static bool close_steps(printer *p, uint32_t at, const uint32_t *open, uint32_t *depth) {
+    const vyre_ir *ir = p->ir;
+    bool goes_on = false;
+    while (*depth && ir->steps[open[*depth - 1]].end == at) {
+        --*depth;
+        p->indent--;
+        line(p);
+        goes_on = at < ir->step_count && ir->steps[at].kind == VYRE_STEP_ELSE &&
+                  !(*depth && ir->steps[open[*depth - 1]].end == at);
+        vyre_strbuf_puts(&p->text, goes_on ? "} " : "}\n");
+    }
+    return goes_on;
+}
+
 static void print_steps(printer *p) {
     const vyre_ir *ir = p->ir;
-    uint32_t ends[VYRE_LIMIT_REPEATS], depth = 0;
+    uint32_t open[VYRE_LIMIT_REPEATS], depth = 0;
     for (uint32_t i = 0; i <= ir->step_count; i++) {
-        while (depth && ends[depth - 1] == i) {
-            depth--;
-            p->indent--;
-            line(p);
-            vyre_strbuf_puts(&p->text, "}\n");
-        }
+        bool goes_on = close_steps(p, i, open, &depth);
         if (i == ir->step_count) {
             return;
         }
         const vyre_step *step = &ir->steps[i];
-        line(p);
-        vyre_strbuf_puts(&p->text, step->kind == VYRE_STEP_PHASE ? "phase " : "repeat ");
-        print_step_name(p, i);
+        if (!goes_on) {
+            line(p);
+        }
         if (step->kind == VYRE_STEP_PHASE) {
+            vyre_strbuf_puts(&p->text, "phase ");
+            print_step_name(p, i);
             print_phase(p, &ir->phases[step->size]);
-            continue;
-        }
-        if (step->kind == VYRE_STEP_REPEAT_WHILE) {
-            vyre_strbuf_puts(&p->text, " while ");
+        } else if (step->kind == VYRE_STEP_SWAP) {
+            vyre_strbuf_puts(&p->text, "swap(");
             print_resource(p, step->resource);
-            vyre_strbuf_putc(&p->text, '[');
-            print_size(p, step->size);
-            vyre_strbuf_putc(&p->text, ']');
+            vyre_strbuf_puts(&p->text, ", ");
+            print_resource(p, step->size);
+            vyre_strbuf_puts(&p->text, ");\n");
         } else {
-            vyre_strbuf_puts(&p->text, " in ");
-            print_size(p, step->size);
-        }
-        vyre_strbuf_puts(&p->text, " {\n");
-        p->indent++;
-        ends[depth++] = step->end;
-    }
-}
-
-/* The name of a struct for the records of an argument, which the program does not bear. */
-static void print_record_name(vyre_strbuf *text, const vyre_ir *ir, const vyre_arg *arg) {
-    size_t start = text->size;
-    vyre_strbuf_printf(text, "%s_record", ir->strings + arg->name);
-    if (!text->failed && !strcmp(text->data + start, ir->strings)) {
-        vyre_strbuf_putc(text, '_');
-    }
-}
-
-/* Scalars that nobody uses, until what is aligned so stands at `end`: as large as they can be
- * without moving others. Gives the largest size, or `alignment`. */
-static uint32_t print_unused(vyre_strbuf *text, uint32_t at, uint32_t end, uint32_t alignment,
-                             uint32_t record_bytes) {
-    uint32_t largest = alignment;
-    while ((at + alignment - 1) / alignment * alignment != end) {
-        uint32_t bytes = 8;
-        while (at % bytes || at + bytes > end || record_bytes % bytes) {
-            bytes /= 2;
-        }
-        vyre_strbuf_printf(text, "    at%u: u%u,\n", at, bytes * 8);
-        at += bytes;
-        largest = bytes > largest ? bytes : largest;
-    }
-    return largest;
-}
-
-/* The struct that has the fields of a record where they are. */
-static void print_record(vyre_strbuf *text, const vyre_ir *ir, const vyre_arg *arg) {
-    uint32_t at = 0, alignment = 1, record_bytes = ir->resources[arg->resource].length;
-    vyre_strbuf_puts(text, "struct ");
-    print_record_name(text, ir, arg);
-    vyre_strbuf_puts(text, " {\n");
-    for (uint32_t i = 0; i < ir->resource_count; i++) {
-        const vyre_resource *row = &ir->resources[i];
-        if (vyre_resource_is_field(row) && row->size == arg->resource) {
-            vyre_type type = vyre_resource_type(row);
-            uint32_t bytes = vyre_type_bytes(type);
-            uint32_t largest = print_unused(text, at, row->length, bytes, record_bytes);
-            alignment = largest > alignment ? largest : alignment;
-            vyre_strbuf_printf(text, "    at%u: %s,\n", row->length, vyre_type_name(type));
-            at = row->length + bytes;
+            print_container(p, i);
+            vyre_strbuf_puts(&p->text, " {\n");
+            p->indent++;
+            open[depth++] = i;
         }
     }
-    print_unused(text, at, record_bytes, alignment, record_bytes);
-    vyre_strbuf_puts(text, "}\n\n");
 }
 
 void vyre_argument_print(vyre_strbuf *text, const vyre_ir *ir, uint32_t index) {
@@ -628,7 +697,7 @@ void vyre_argument_print(vyre_strbuf *text, const vyre_ir *ir, uint32_t index) {
     const vyre_resource *buffer = &ir->resources[arg->resource];
     vyre_strbuf_printf(text, "%sbuffer<", access[buffer->access]);
     if (vyre_resource_has_records(buffer)) {
-        print_record_name(text, ir, arg);
+        vyre_record_name_print(text, ir, arg->resource);
     } else {
         vyre_strbuf_puts(text, type);
     }
@@ -645,7 +714,7 @@ static void print_header(printer *p) {
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         uint32_t resource = ir->args[i].resource;
         if (resource != VYRE_NONE && vyre_resource_has_records(&ir->resources[resource])) {
-            print_record(&p->text, ir, &ir->args[i]);
+            vyre_record_print(&p->text, ir, resource);
         }
     }
     vyre_strbuf_printf(&p->text, "program %s(", ir->strings);
@@ -663,10 +732,9 @@ static bool prepare(printer *p) {
     if (!p->used || !p->names) {
         return false;
     }
+    p->may_collide = ends_like_local(ir->strings);
     for (uint32_t i = 0; i < ir->arg_count; i++) {
-        const char *name = ir->strings + ir->args[i].name;
-        char last = name[strlen(name) - 1];
-        p->may_collide |= last == '_' || (last >= '0' && last <= '9');
+        p->may_collide |= ends_like_local(ir->strings + ir->args[i].name);
     }
     for (uint32_t i = 0; i < ir->inst_count; i++) {
         vyre_list values = vyre_inst_operands(ir, &ir->insts[i]);
@@ -699,6 +767,7 @@ vyre_status vyre_program_print_notes(const vyre_program *program, vyre_print_not
         while (arrays < ir->resource_count && ir->resources[arrays].kind == VYRE_RESOURCE_SCRATCH) {
             arrays++;
         }
+        print_constants(&p);
         print_header(&p);
         if (ir->step_count == 1 && arrays == scratch && !ir->requirement_count) {
             print_phase(&p, &ir->phases[0]);

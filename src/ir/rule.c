@@ -33,7 +33,9 @@ static bool expect_class_of(vyre_op op, uint32_t how, uint32_t operand, vyre_typ
     error->operand = operand + 1;
     snprintf(error->message, sizeof error->message, "operand %u of `%s` is %s, expected %s",
              operand + 1, vyre_op_written(op, how), vyre_type_name(type), class_text(classes));
-    if (classes == VYRE_CLASS_BOOL) {
+    if (op == VYRE_OP_REM && vyre_lookup_class(type) == VYRE_CLASS_FLOAT) {
+        snprintf(error->fix, sizeof error->fix, "write a - trunc(a / b) * b for floats");
+    } else if (classes == VYRE_CLASS_BOOL) {
         snprintf(error->fix, sizeof error->fix, "compare it with something, as in x != 0");
     } else if (classes & VYRE_CLASS_BOOL && type != VYRE_TYPE_VOID) {
         snprintf(error->fix, sizeof error->fix,

@@ -6,8 +6,8 @@
 #include <vyre/program.h>
 
 /* X(name, field of vyre_ir with the array, field with the count, item type, layout, limit).
- * The layout lists the item's fields, one digit each, by their bytes. Sections up to STRINGS and
- * REQUIREMENTS are the meaning, the others are for people. */
+ * The layout lists the item's fields, one digit each, by their bytes. Sections up to STRINGS,
+ * REQUIREMENTS and DATA are the meaning, the others are for people. */
 #define VYRE_SECTIONS(X)                                                                           \
     X(ARGS, args, arg_count, vyre_arg, "444", ARGUMENTS)                                           \
     X(RESOURCES, resources, resource_count, vyre_resource, "111144", RESOURCES)                    \
@@ -26,7 +26,8 @@
     X(DEBUG_STRINGS, debug_strings, debug_string_bytes, char, "1", STRING_BYTES)                   \
     X(REQUIREMENTS, requirements, requirement_count, vyre_requirement, "44", REQUIREMENTS)         \
     X(REQUIREMENT_PLACES, requirement_places, requirement_place_count, vyre_place, "8",            \
-      REQUIREMENTS)
+      REQUIREMENTS)                                                                                \
+    X(DATA, data, data_bytes, uint8_t, "1", CONSTANT_BYTES)
 
 typedef enum vyre_section_id {
 #define VYRE_SECTION_ENUM(name, array, count, type, layout, limit) VYRE_SECTION_##name,
@@ -37,7 +38,7 @@ typedef enum vyre_section_id {
 
 /* Whether a program means something else with another one. */
 static inline bool vyre_section_is_meaning(uint32_t id) {
-    return id <= VYRE_SECTION_STRINGS || id == VYRE_SECTION_REQUIREMENTS;
+    return id <= VYRE_SECTION_STRINGS || id == VYRE_SECTION_REQUIREMENTS || id == VYRE_SECTION_DATA;
 }
 
 uint32_t vyre_section_count(const vyre_ir *ir, vyre_section_id id);

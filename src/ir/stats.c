@@ -48,6 +48,7 @@ vyre_stats vyre_program_stats(const vyre_program *program) {
     for (uint32_t i = 0; i < ir->inst_count; i++) {
         count_inst(&stats, ir, &ir->insts[i]);
     }
+    stats.constant_bytes = ir->data_bytes;
     for (uint32_t i = 0; i < ir->phase_count; i++) {
         uint32_t bytes[2] = {0, 0};
         for (uint32_t k = ir->phases[i].first_resource; k < ir->phases[i].end_resource; k++) {

@@ -78,7 +78,8 @@ static const char *const nouns[VYRE_SECTION_COUNT] = {"argument",
                                                       "value name",
                                                       "debug string byte",
                                                       "requirement",
-                                                      "requirement's place"};
+                                                      "requirement's place",
+                                                      "data byte"};
 
 bool verify_not_canonical(verifier *v, vyre_section_id section, uint32_t item, const char *what) {
     return verify_item_error(v, section, item, 703, table_fix, "%s %u %s", nouns[section], item,
@@ -218,6 +219,14 @@ static bool check_debug(verifier *v) {
 
 /* The whole */
 
+/* Code uses constant arrays in their order, and all of them. */
+static void check_constants_used(verifier *v) {
+    if (v->used_constants != v->constant_count) {
+        verify_not_canonical(v, VYRE_SECTION_RESOURCES, v->first_constant + v->used_constants,
+                             "is never used");
+    }
+}
+
 static void check_code(verifier *v) {
     const vyre_ir *ir = v->ir;
     for (uint32_t step = 0; step < ir->step_count && !v->no_memory && !v->has_errors; step++) {
@@ -241,6 +250,8 @@ static void check_code(verifier *v) {
             verify_not_canonical(v, VYRE_SECTION_CONSTS, v->next_const, "is never used");
         } else if (v->next_operand != ir->operand_count) {
             verify_not_canonical(v, VYRE_SECTION_OPERANDS, v->next_operand, "is never used");
+        } else {
+            check_constants_used(v);
         }
         for (uint32_t i = 0; i < ir->resource_count && !v->has_errors; i++) {
             if (vyre_resource_is_field(&ir->resources[i]) &&

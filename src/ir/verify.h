@@ -32,9 +32,11 @@ VYRE_MUST_USE vyre_status vyre_verify(const vyre_ir *ir, vyre_diagnostics *diagn
 typedef struct verifier {
     const vyre_ir *ir;
     vyre_diagnostics *diagnostics;
-    vyre_fault fault;                  /* of the first error that blames no instruction */
-    uint32_t next_const, next_operand; /* canonical order: the next one to be used first */
-    bool has_errors, no_memory;
+    vyre_fault fault;                        /* of the first error that blames no instruction */
+    uint32_t next_const, next_operand;       /* canonical order: the next one to be used first */
+    uint32_t first_constant, constant_count; /* constant arrays... */
+    uint32_t used_constants;                 /* ...and how many were used, in the same order */
+    bool has_errors, no_memory, swaps_records;
     uint64_t used_fields[VYRE_LIMIT_RESOURCES / 64]; /* a bit for each that an instruction uses */
 } verifier;
 

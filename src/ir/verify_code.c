@@ -118,7 +118,7 @@ static bool check_workgroup(sweep *s, const char *name) {
 
 /* Whether the phase stands inside the repeat that is step `repeat`. */
 static bool inside_repeat(const sweep *s, uint32_t repeat) {
-    return repeat < s->step && s->ir->steps[repeat].kind != VYRE_STEP_PHASE &&
+    return repeat < s->step && vyre_step_is_repeat(&s->ir->steps[repeat]) &&
            s->step < s->ir->steps[repeat].end;
 }
 
@@ -162,11 +162,24 @@ static bool check_surroundings(sweep *s, const vyre_inst *inst, const vyre_op_in
 
 /* Memory */
 
+/* Constant arrays stand in the order of their first use. */
+static bool check_constant(sweep *s, uint32_t resource) {
+    uint32_t number = resource - s->v->first_constant;
+    if (!expect(s, number <= s->v->used_constants, "uses a constant array out of order")) {
+        return false;
+    }
+    s->v->used_constants += number == s->v->used_constants;
+    return true;
+}
+
 static bool check_resource(sweep *s, uint32_t resource) {
     bool known = resource < s->ir->resource_count &&
                  (vyre_resource_is_global(&s->ir->resources[resource]) ||
+                  s->ir->resources[resource].kind == VYRE_RESOURCE_CONSTANT ||
                   (resource >= s->phase->first_resource && resource < s->phase->end_resource));
-    return expect(s, known, "uses an array that does not exist in its phase");
+    return expect(s, known, "uses an array that does not exist in its phase") &&
+           (s->ir->resources[resource].kind != VYRE_RESOURCE_CONSTANT ||
+            check_constant(s, resource));
 }
 
 static void warn_out_of_bounds(sweep *s, const vyre_resource *row, uint32_t resource,
@@ -176,10 +189,12 @@ static void warn_out_of_bounds(sweep *s, const vyre_resource *row, uint32_t reso
     }
     row = vyre_resource_is_field(row) ? &s->ir->resources[row->size] : row;
     uint64_t length = row->length;
-    if (row->size != VYRE_NONE && s->ir->sizes[row->size].op == VYRE_SIZE_CONST) {
+    if (row->kind <= VYRE_RESOURCE_SCRATCH && row->size != VYRE_NONE &&
+        s->ir->sizes[row->size].op == VYRE_SIZE_CONST) {
         const vyre_size_node *node = &s->ir->sizes[row->size];
         length = node->a | (uint64_t)node->b << 32;
-    } else if (row->kind <= VYRE_RESOURCE_SCRATCH) {
+    } else if (row->kind <= VYRE_RESOURCE_SCRATCH ||
+               (row->kind == VYRE_RESOURCE_SHARED && row->size != VYRE_NONE)) {
         return;
     }
     const vyre_const *value = &s->ir->consts[index & ~VYRE_CONSTANT];
@@ -245,11 +260,19 @@ static bool check_memory(sweep *s, const vyre_inst *inst, const vyre_op_info *in
         s->v->used_fields[inst->a / 64] |= (uint64_t)1 << inst->a % 64;
     }
     if (info->effects & VYRE_EFFECT_WRITE && row->access == VYRE_ACCESS_IN) {
-        return verify_error(s->v, s->at, 401, "declare it `inout buffer` or `out buffer`",
-                            "buffer `%s` is read-only, and `%s` writes it",
+        bool is_buffer = row->kind == VYRE_RESOURCE_BUFFER;
+        return verify_error(s->v, s->at, 401,
+                            is_buffer ? "declare it `inout buffer` or `out buffer`"
+                                      : "write a private array instead",
+                            "%s `%s` is read-only, and `%s` writes it",
+                            is_buffer ? "buffer" : "constant array",
                             verify_resource_name(s->v, inst->a), info->name);
     }
     bool is_private = row->kind == VYRE_RESOURCE_PRIVATE;
+    if (inst->op == VYRE_OP_UNIFORM_LOAD &&
+        !expect(s, row->kind != VYRE_RESOURCE_CONSTANT, "reads a constant array")) {
+        return false;
+    }
     if (inst->op == VYRE_OP_CLEAR) {
         return expect(s, is_private, "clears an array that is not private") &&
                expect(s, inst->type == VYRE_TYPE_VOID, "has the wrong type");

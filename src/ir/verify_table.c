@@ -4,8 +4,15 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "ir/lookup.h"
+#include "ir/print.h"
+#include "ir/size.h"
 #include "ir/verify.h"
 #include "ir/word.h"
+
+typedef struct data_key {
+    const vyre_ir *ir;
+    const vyre_resource *row;
+} data_key;
 
 static const char order_fix[] = "rebuild the program with the builder or from text";
 
@@ -123,13 +130,14 @@ static bool check_size_nodes(verifier *v) {
         case VYRE_SIZE_LEN:
             valid = node->a < ir->arg_count && ir->args[node->a].resource != VYRE_NONE && !node->b;
             break;
+        case VYRE_SIZE_ITERATION: valid = node->a < ir->step_count && !node->b; break;
         case VYRE_SIZE_PARAM:
             valid = node->a < ir->arg_count && ir->args[node->a].resource == VYRE_NONE &&
                     vyre_type_class_of((vyre_type)ir->args[node->a].type) & VYRE_CLASS_INTEGER &&
                     !node->b;
             break;
         default:
-            valid = node->op < VYRE_SIZE_COUNT && i >= 2 && node->b == i - 1 &&
+            valid = vyre_size_is_operator(node->op) && i >= 2 && node->b == i - 1 &&
                     spans[node->b].first > 0 && node->a == spans[node->b].first - 1;
             if (valid) {
                 uint32_t left = spans[node->a].depth, right = spans[node->b].depth;
@@ -139,30 +147,45 @@ static bool check_size_nodes(verifier *v) {
         }
         if (!valid) {
             verify_not_canonical(v, VYRE_SECTION_SIZES, i,
-                                 "is not a number, length, argument or operator");
+                                 "is not a number, length, argument, counter or operator");
         }
     }
     vyre_free(many);
     return valid;
 }
 
-/* The size that comes next in canonical order: its last node is `size`. */
+/* The counters that a size of a step uses are those of repeats around that step. */
+static bool check_counters(verifier *v, uint32_t first, uint32_t size, uint32_t step) {
+    const vyre_ir *ir = v->ir;
+    for (uint32_t i = first; i <= size; i++) {
+        uint32_t repeat = ir->sizes[i].a;
+        if (ir->sizes[i].op == VYRE_SIZE_ITERATION &&
+            (step == VYRE_NONE || repeat >= step || ir->steps[repeat].end <= step ||
+             !vyre_step_is_repeat(&ir->steps[repeat]))) {
+            return verify_item_error(v, VYRE_SECTION_SIZES, i, 604,
+                                     "use it in the steps inside that repeat",
+                                     "a size uses the counter of step %u, which is not a repeat "
+                                     "around it",
+                                     repeat);
+        }
+    }
+    return true;
+}
+
+/* The size that comes next in canonical order: its last node is `size`. It belongs to a step, or to
+ * none. */
 static bool take_size(verifier *v, uint32_t size, uint32_t *next, vyre_section_id section,
-                      uint32_t item) {
+                      uint32_t item, uint32_t step) {
     const vyre_ir *ir = v->ir;
     if (size == VYRE_NONE || size >= ir->size_count) {
         return verify_not_canonical(v, section, item, "has no size");
     }
-    uint32_t first = size;
-    for (uint32_t open = 1; open; first--) {
-        open += ir->sizes[first].op >= VYRE_SIZE_ADD ? 1 : -1u;
-    }
-    first++; /* the loop went one too far */
+    uint32_t first = vyre_size_first(ir, size);
     if (first != *next) {
         return verify_not_canonical(v, section, item, "has a size out of order");
     }
     *next = size + 1;
-    return true;
+    return check_counters(v, first, size, step);
 }
 
 /* A buffer's size, the terms from `first` on, uses only arguments declared before it: so no size
@@ -201,9 +224,72 @@ static bool check_field(verifier *v, uint32_t index) {
                                                      "is no field of a record, or out of order");
 }
 
-/* Where a kind of array stands among the others. */
+/* The kind as its place in the order of arrays: those of phases come last, in any order. */
 static uint32_t stage_of(const vyre_resource *row) {
-    return row->kind <= VYRE_RESOURCE_SCRATCH ? row->kind : vyre_resource_is_field(row) ? 2u : 3u;
+    return row->kind <= VYRE_RESOURCE_SCRATCH    ? row->kind
+           : row->kind == VYRE_RESOURCE_CONSTANT ? VYRE_RESOURCE_SCRATCH + 1
+           : vyre_resource_is_field(row)         ? VYRE_RESOURCE_SCRATCH + 2
+                                                 : VYRE_RESOURCE_SCRATCH + 3;
+}
+
+/* The elements of a constant array stand behind those of the one before, padded with zeros. */
+static bool check_data(verifier *v, uint32_t resource, uint32_t *next_data) {
+    const vyre_ir *ir = v->ir;
+    const vyre_resource *row = &ir->resources[resource];
+    uint32_t start = (*next_data + 7) / 8 * 8;
+    uint64_t end = start + (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type);
+    if (row->access != VYRE_ACCESS_IN || !row->length || row->size != start ||
+        end > ir->data_bytes) {
+        return verify_not_canonical(v, VYRE_SECTION_RESOURCES, resource,
+                                    "has no elements of its own");
+    }
+    for (uint32_t i = *next_data; i < end; i++) {
+        if (ir->data[i] && (i < start || (row->type == VYRE_TYPE_BOOL && ir->data[i] > 1))) {
+            return verify_not_canonical(v, VYRE_SECTION_DATA, i,
+                                        i < start ? "is not zero" : "is no bool");
+        }
+    }
+    *next_data = (uint32_t)end;
+    return true;
+}
+
+static bool same_elements(const void *context, uint32_t resource) {
+    const data_key *key = context;
+    const vyre_resource *row = &key->ir->resources[resource];
+    return row->type == key->row->type && row->length == key->row->length &&
+           !memcmp(key->ir->data + row->size, key->ir->data + key->row->size,
+                   (size_t)vyre_resource_bytes(row));
+}
+
+/* No two constant arrays are equal, and together they are all the data. */
+static bool check_constants(verifier *v) {
+    const vyre_ir *ir = v->ir;
+    vyre_map seen = {0};
+    uint32_t next_data = 0;
+    bool valid = true;
+    for (uint32_t i = 0; i < ir->resource_count && valid && !v->no_memory; i++) {
+        const vyre_resource *row = &ir->resources[i];
+        if (row->kind != VYRE_RESOURCE_CONSTANT) {
+            continue;
+        }
+        if (!check_data(v, i, &next_data)) {
+            valid = false;
+            break;
+        }
+        v->first_constant = v->constant_count++ ? v->first_constant : i;
+        data_key key = {ir, row};
+        uint64_t hash = vyre_hash(ir->data + row->size, (size_t)vyre_resource_bytes(row));
+        if (vyre_map_find(&seen, hash, same_elements, &key)) {
+            valid = verify_not_canonical(v, VYRE_SECTION_RESOURCES, i,
+                                         "has the elements of another one");
+        }
+        v->no_memory |= valid && !vyre_map_add(&seen, hash, i);
+    }
+    vyre_map_free(&seen);
+    if (valid && next_data != ir->data_bytes) {
+        valid = verify_not_canonical(v, VYRE_SECTION_DATA, next_data, "belongs to no array");
+    }
+    return valid && !v->no_memory;
 }
 
 static bool check_resources(verifier *v, uint32_t *next_size) {
@@ -211,10 +297,9 @@ static bool check_resources(verifier *v, uint32_t *next_size) {
     uint32_t stage = 0;
     for (uint32_t i = 0; i < ir->resource_count; i++) {
         const vyre_resource *row = &ir->resources[i];
-        uint32_t kind = row->kind < VYRE_RESOURCE_SHARED ? row->kind : VYRE_RESOURCE_SHARED;
-        bool known = row->kind <= VYRE_RESOURCE_PRIVATE || vyre_resource_is_field(row);
+        uint32_t kind = row->kind;
         bool has_records = vyre_resource_has_records(row);
-        if (!known || stage_of(row) < stage || row->zero ||
+        if (kind > VYRE_RESOURCE_FIELD || stage_of(row) < stage || row->zero ||
             (!is_scalar_type(row->type) && !has_records) || row->access > VYRE_ACCESS_OUT) {
             return verify_not_canonical(v, VYRE_SECTION_RESOURCES, i,
                                         "is malformed or out of order");
@@ -226,10 +311,19 @@ static bool check_resources(verifier *v, uint32_t *next_size) {
             }
             continue;
         }
-        if (kind == VYRE_RESOURCE_SHARED) {
-            if (row->size != VYRE_NONE || !row->length || row->access != VYRE_ACCESS_INOUT) {
+        if (kind == VYRE_RESOURCE_CONSTANT) {
+            continue; /* check_constants */
+        }
+        if (kind > VYRE_RESOURCE_SCRATCH) {
+            bool is_sized = row->kind == VYRE_RESOURCE_SHARED && row->size != VYRE_NONE;
+            if (is_sized == (row->length != 0) || row->access != VYRE_ACCESS_INOUT ||
+                (!is_sized && row->size != VYRE_NONE)) {
                 return verify_not_canonical(v, VYRE_SECTION_RESOURCES, i,
                                             "has no length of its own");
+            }
+            if (is_sized &&
+                !take_size(v, row->size, next_size, VYRE_SECTION_RESOURCES, i, VYRE_NONE)) {
+                return false;
             }
             continue;
         }
@@ -247,7 +341,7 @@ static bool check_resources(verifier *v, uint32_t *next_size) {
                      row->access == VYRE_ACCESS_OUT;
         uint32_t first_size = *next_size;
         if (sized &&
-            (!take_size(v, row->size, next_size, VYRE_SECTION_RESOURCES, i) ||
+            (!take_size(v, row->size, next_size, VYRE_SECTION_RESOURCES, i, VYRE_NONE) ||
              (kind == VYRE_RESOURCE_BUFFER && !check_buffer_size(v, i, first_size, *next_size)))) {
             return false;
         }
@@ -258,8 +352,8 @@ static bool check_resources(verifier *v, uint32_t *next_size) {
 static bool check_requirements(verifier *v, uint32_t *next_size) {
     for (uint32_t i = 0; i < v->ir->requirement_count; i++) {
         const vyre_requirement *row = &v->ir->requirements[i];
-        if (!take_size(v, row->left, next_size, VYRE_SECTION_REQUIREMENTS, i) ||
-            !take_size(v, row->right, next_size, VYRE_SECTION_REQUIREMENTS, i)) {
+        if (!take_size(v, row->left, next_size, VYRE_SECTION_REQUIREMENTS, i, VYRE_NONE) ||
+            !take_size(v, row->right, next_size, VYRE_SECTION_REQUIREMENTS, i, VYRE_NONE)) {
             return false;
         }
     }
@@ -267,7 +361,8 @@ static bool check_requirements(verifier *v, uint32_t *next_size) {
 }
 
 /* Domain, workgroup and arrays of a phase. */
-static bool check_phase(verifier *v, uint32_t index, uint32_t *next_size, uint32_t *next_resource) {
+static bool check_phase(verifier *v, uint32_t index, uint32_t step, uint32_t *next_size,
+                        uint32_t *next_resource) {
     const vyre_ir *ir = v->ir;
     const vyre_phase *phase = &ir->phases[index];
     uint32_t expected = index ? ir->phases[index - 1].end : 0;
@@ -284,14 +379,14 @@ static bool check_phase(verifier *v, uint32_t index, uint32_t *next_size, uint32
     for (uint32_t i = 0; i < 3; i++) {
         if (i >= phase->dimensions
                 ? phase->domain[i] != VYRE_NONE
-                : !take_size(v, phase->domain[i], next_size, VYRE_SECTION_PHASES, index)) {
+                : !take_size(v, phase->domain[i], next_size, VYRE_SECTION_PHASES, index, step)) {
             return v->has_errors ? false
                                  : verify_not_canonical(v, VYRE_SECTION_PHASES, index,
                                                         "has spare dimensions");
         }
     }
     if (phase->from_resource != VYRE_NONE) {
-        if (phase->from_resource >= ir->resource_count || phase->dimensions != 1 ||
+        if (phase->from_resource >= ir->resource_count ||
             ir->resources[phase->from_resource].kind > VYRE_RESOURCE_SCRATCH) {
             return verify_not_canonical(v, VYRE_SECTION_PHASES, index,
                                         "has a domain from no array");
@@ -303,7 +398,7 @@ static bool check_phase(verifier *v, uint32_t index, uint32_t *next_size, uint32
                                      verify_resource_name(v, phase->from_resource),
                                      vyre_type_name(type));
         }
-        if (!take_size(v, phase->from_index, next_size, VYRE_SECTION_PHASES, index)) {
+        if (!take_size(v, phase->from_index, next_size, VYRE_SECTION_PHASES, index, step)) {
             return false;
         }
     } else if (phase->from_index != VYRE_NONE) {
@@ -336,7 +431,7 @@ static bool check_phase(verifier *v, uint32_t index, uint32_t *next_size, uint32
     for (uint32_t i = phase->first_resource; i < phase->end_resource; i++) {
         const vyre_resource *row = &ir->resources[i];
         uint64_t bytes = (uint64_t)row->length * vyre_type_bytes((vyre_type)row->type);
-        if (row->kind < VYRE_RESOURCE_SHARED) {
+        if (stage_of(row) <= VYRE_RESOURCE_SCRATCH + 1) {
             return verify_not_canonical(v, VYRE_SECTION_RESOURCES, i, "is not an array of a phase");
         }
         bool is_shared = row->kind == VYRE_RESOURCE_SHARED;
@@ -361,62 +456,101 @@ static bool check_phase(verifier *v, uint32_t index, uint32_t *next_size, uint32
     return true;
 }
 
-static bool check_repeat(verifier *v, uint32_t index, uint32_t *next_size) {
+static bool check_swap(verifier *v, uint32_t index) {
+    const vyre_ir *ir = v->ir;
+    const vyre_step *step = &ir->steps[index];
+    if (step->end != index + 1 || step->resource >= step->size ||
+        step->size >= ir->resource_count) {
+        return verify_not_canonical(v, VYRE_SECTION_STEPS, index, "does not swap two arrays");
+    }
+    const vyre_resource *a = &ir->resources[step->resource], *b = &ir->resources[step->size];
+    if (a->kind > VYRE_RESOURCE_SCRATCH || b->kind > VYRE_RESOURCE_SCRATCH ||
+        a->access == VYRE_ACCESS_IN || b->access == VYRE_ACCESS_IN || a->type != b->type ||
+        a->length != b->length) {
+        return verify_item_error(
+            v, VYRE_SECTION_STEPS, index, 608,
+            "swap scratch arrays and buffers of the same type that are not read-only",
+            "`%s` and `%s` cannot be swapped", verify_resource_name(v, step->resource),
+            verify_resource_name(v, step->size));
+    }
+    v->swaps_records |= vyre_resource_has_records(a);
+    return true;
+}
+
+/* A step that contains others; `before` is the one in front of it at the same level. */
+static bool check_container(verifier *v, uint32_t index, uint32_t before, uint32_t *next_size) {
     const vyre_step *step = &v->ir->steps[index];
-    if (step->kind == VYRE_STEP_REPEAT_WHILE) {
+    if (step->kind == VYRE_STEP_ELSE) {
+        bool valid = before != VYRE_NONE && v->ir->steps[before].kind == VYRE_STEP_IF &&
+                     step->size == VYRE_NONE && step->resource == VYRE_NONE;
+        return valid ||
+               verify_not_canonical(v, VYRE_SECTION_STEPS, index, "is an `else` without an `if`");
+    }
+    if (step->kind == VYRE_STEP_REPEAT_COUNT) {
+        if (step->resource != VYRE_NONE) {
+            return verify_not_canonical(v, VYRE_SECTION_STEPS, index,
+                                        "has an array it does not need");
+        }
+    } else {
+        bool is_if = step->kind == VYRE_STEP_IF;
         if (step->resource >= v->ir->resource_count ||
             v->ir->resources[step->resource].kind > VYRE_RESOURCE_SCRATCH) {
             return verify_not_canonical(v, VYRE_SECTION_STEPS, index,
-                                        "repeats while an element of no array");
+                                        "depends on an element of no array");
         }
         vyre_type type = (vyre_type)v->ir->resources[step->resource].type;
         if (!(vyre_type_class_of(type) & VYRE_CLASS_INTEGER)) {
-            return verify_item_error(v, VYRE_SECTION_STEPS, index, 605,
-                                     "keep the flag in an array of u32",
-                                     "a repeat depends on `%s`, whose elements are %s",
-                                     verify_resource_name(v, step->resource), vyre_type_name(type));
+            return verify_item_error(
+                v, VYRE_SECTION_STEPS, index, 605, "keep the flag in an array of u32",
+                "%s depends on `%s`, whose elements are %s", is_if ? "an `if`" : "a repeat",
+                verify_resource_name(v, step->resource), vyre_type_name(type));
         }
-    } else if (step->resource != VYRE_NONE) {
-        return verify_not_canonical(v, VYRE_SECTION_STEPS, index, "has an array it does not need");
     }
-    return take_size(v, step->size, next_size, VYRE_SECTION_STEPS, index);
+    return take_size(v, step->size, next_size, VYRE_SECTION_STEPS, index, index);
 }
 
 static bool check_steps(verifier *v, uint32_t *next_size) {
     const vyre_ir *ir = v->ir;
-    uint32_t ends[VYRE_LIMIT_REPEATS], depth = 0, phase = 0, next_resource = 0;
+    uint32_t open[VYRE_LIMIT_REPEATS], depth = 0, phase = 0, next_resource = 0;
     while (next_resource < ir->resource_count &&
-           vyre_resource_is_global(&ir->resources[next_resource])) {
+           stage_of(&ir->resources[next_resource]) <= VYRE_RESOURCE_SCRATCH + 2) {
         next_resource++;
     }
     for (uint32_t i = 0; i < ir->step_count; i++) {
         const vyre_step *step = &ir->steps[i];
-        while (depth && ends[depth - 1] == i) {
-            depth--;
+        uint32_t before = VYRE_NONE;
+        while (depth && ir->steps[open[depth - 1]].end == i) {
+            before = open[--depth];
         }
-        uint32_t limit = depth ? ends[depth - 1] : ir->step_count;
+        uint32_t limit = depth ? ir->steps[open[depth - 1]].end : ir->step_count;
         if (step->kind == VYRE_STEP_PHASE) {
             if (step->end != i + 1 || step->size != phase || phase >= ir->phase_count ||
                 step->resource != VYRE_NONE) {
                 return verify_not_canonical(v, VYRE_SECTION_STEPS, i, "is not the next phase");
             }
-            if (!check_phase(v, phase++, next_size, &next_resource)) {
+            if (!check_phase(v, phase++, i, next_size, &next_resource)) {
                 return false;
             }
             continue;
         }
-        if (step->kind > VYRE_STEP_REPEAT_WHILE || step->end <= i + 1 || step->end > limit) {
+        if (step->kind == VYRE_STEP_SWAP) {
+            if (!check_swap(v, i)) {
+                return false;
+            }
+            continue;
+        }
+        if (step->kind > VYRE_STEP_ELSE || step->end <= i + 1 || step->end > limit) {
             return verify_not_canonical(v, VYRE_SECTION_STEPS, i,
-                                        "contains no phase, or extends past the repeat around it");
+                                        "contains no phase, or extends past the step around it");
         }
         if (depth == VYRE_LIMIT_REPEATS) {
             return verify_item_error(v, VYRE_SECTION_STEPS, i, 701, "nest fewer repeats",
                                      "more than %d repeats are nested", VYRE_LIMIT_REPEATS);
         }
-        if (!check_repeat(v, i, next_size)) {
+        if (!check_container(v, i, before, next_size)) {
             return false;
         }
-        ends[depth++] = step->end;
+        open[depth++] = i;
     }
     if (!phase) {
         return verify_item_error(v, VYRE_SECTION_PHASES, 0, 606, "add a phase",
@@ -483,9 +617,34 @@ static bool check_consts(verifier *v) {
     return valid && !v->no_memory;
 }
 
+/* Records that are swapped are of one type: where their fields overlap, they are the same. */
+static bool check_swapped_records(verifier *v) {
+    const vyre_ir *ir = v->ir;
+    uint32_t firsts[VYRE_LIMIT_ARGUMENTS];
+    vyre_swapped_firsts(ir, firsts);
+    for (uint32_t i = 0; i < ir->resource_count; i++) {
+        const vyre_resource *a = &ir->resources[i];
+        for (uint32_t k = i + 1; k < ir->resource_count && vyre_resource_is_field(a); k++) {
+            const vyre_resource *b = &ir->resources[k];
+            if (!vyre_resource_is_field(b) || firsts[a->size] != firsts[b->size] ||
+                a->length + vyre_type_bytes(vyre_resource_type(a)) <= b->length ||
+                b->length + vyre_type_bytes(vyre_resource_type(b)) <= a->length ||
+                (a->length == b->length && a->type == b->type)) {
+                continue;
+            }
+            return verify_item_error(
+                v, VYRE_SECTION_RESOURCES, k, 608, "swap buffers of the same records",
+                "`%s` and `%s` are swapped, and their records differ",
+                verify_resource_name(v, a->size), verify_resource_name(v, b->size));
+        }
+    }
+    return true;
+}
+
 bool verify_tables(verifier *v) {
     uint32_t next_size = 0;
     return check_strings(v) && check_args(v) && check_size_nodes(v) &&
-           check_resources(v, &next_size) && check_requirements(v, &next_size) &&
-           check_steps(v, &next_size) && check_consts(v);
+           check_resources(v, &next_size) && check_constants(v) &&
+           check_requirements(v, &next_size) && check_steps(v, &next_size) && check_consts(v) &&
+           (!v->swaps_records || check_swapped_records(v));
 }

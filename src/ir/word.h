@@ -49,6 +49,7 @@
     X(STEP, "step")                                                                                \
     X(CEIL_DIV, "ceil_div")                                                                        \
     X(REQUIRE, "require")                                                                          \
+    X(SWAP, "swap")                                                                                \
     X(DEVICE, "device")                                                                            \
     X(STRUCT, "struct")                                                                            \
     X(BITS, "bits")                                                                                \

@@ -341,10 +341,15 @@ static void walk_steps(walk *w, uint32_t first, uint32_t end, bool is_certain) {
             }
             continue;
         }
-        bool has_iteration = false;
-        if (step->kind == VYRE_STEP_REPEAT_WHILE) {
+        if (step->kind == VYRE_STEP_SWAP) { /* zeros that are there go elsewhere */
             give_up(w, step->resource);
-        } else {
+            give_up(w, step->size);
+            continue;
+        }
+        bool has_iteration = false;
+        if (step->kind == VYRE_STEP_REPEAT_WHILE || step->kind == VYRE_STEP_IF) {
+            give_up(w, step->resource);
+        } else if (step->kind == VYRE_STEP_REPEAT_COUNT) {
             has_iteration =
                 sum_reaches(&w->sums, sum_of_size(&w->sums, step->size), sum_number(&w->sums, 1));
         }

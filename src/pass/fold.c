@@ -50,6 +50,20 @@ static bool fold_length(vyre_rebuild *r, uint32_t at) {
     return false;
 }
 
+/* An element of a constant array at a constant index. */
+static bool fold_load(vyre_rebuild *r, uint32_t at) {
+    const vyre_inst *inst = &r->ir->insts[at];
+    const vyre_resource *row = vyre_access_array(r->ir, inst);
+    uint64_t index;
+    if (row->kind != VYRE_RESOURCE_CONSTANT ||
+        !is_constant(r, vyre_rebuild_operand(r, vyre_access_index(r->ir, inst)), &index)) {
+        return false;
+    }
+    uint64_t bits = index < row->length ? vyre_constant_element(r->ir, row, (uint32_t)index) : 0;
+    r->values[at] = vyre_build_const(r->to, vyre_inst_type(inst), bits);
+    return true;
+}
+
 /* Whether an access lies past the end for sure. */
 static bool is_outside(vyre_rebuild *r, const vyre_inst *inst) {
     const vyre_resource *row = vyre_access_array(r->ir, inst);
@@ -70,6 +84,8 @@ static bool fold_inst(vyre_rebuild *r, uint32_t at) {
     } else if (inst->op == VYRE_OP_LOAD && is_outside(r, inst)) {
         r->values[at] = vyre_build_const(r->to, vyre_inst_type(inst), 0);
         folded = true;
+    } else if (inst->op == VYRE_OP_LOAD) {
+        folded = fold_load(r, at);
     } else if (inst->op == VYRE_OP_STORE) {
         folded = is_outside(r, inst);
     } else if (!info->effects && info->shape >= VYRE_SHAPE_V1 && info->shape <= VYRE_SHAPE_V3) {

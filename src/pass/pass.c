@@ -1,6 +1,9 @@
 #include "pass/pass.h"
 
 #include "base/status.h"
+#include "ir/lookup.h"
+#include "pass/decide.h"
+#include "pass/shared.h"
 
 const vyre_pass vyre_passes[VYRE_PASS_COUNT] = {
 #define ROW(id, name, function, about) {name, function, about},
@@ -15,12 +18,16 @@ static const vyre_pass_id pipeline[] = {VYRE_PASS_FOLD,    VYRE_PASS_UNROLL, VYR
                                         VYRE_PASS_PROMOTE, VYRE_PASS_LICM,   VYRE_PASS_CSE,
                                         VYRE_PASS_FOLD,    VYRE_PASS_DCE};
 
-vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program) {
+static vyre_status run_all(const vyre_program *program, const vyre_pass_id *ids, size_t count,
+                           bool unrolls, vyre_program **out_program) {
     vyre_status status = VYRE_OK;
     vyre_program *current = NULL;
-    for (size_t i = 0; i < sizeof pipeline / sizeof *pipeline && !status; i++) {
+    for (size_t i = 0; i < count && !status; i++) {
         vyre_program *next;
-        status = vyre_passes[pipeline[i]].run(current ? current : program, &next);
+        if (ids[i] == VYRE_PASS_UNROLL && !unrolls) {
+            continue;
+        }
+        status = vyre_passes[ids[i]].run(current ? current : program, &next);
         if (!status && next) {
             vyre_program_release(current);
             current = next;
@@ -34,17 +41,90 @@ vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_progra
     return status;
 }
 
-vyre_status vyre_lower_program(const vyre_program *program, vyre_program **out_program) {
-    vyre_program *expanded, *optimised;
+static vyre_status run_pipeline(const vyre_program *program, bool unrolls,
+                                vyre_program **out_program) {
+    return run_all(program, pipeline, sizeof pipeline / sizeof *pipeline, unrolls, out_program);
+}
+
+vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program) {
     *out_program = NULL;
-    VYRE_TRY(vyre_math_expand(program, &expanded));
-    if (!expanded) {
-        expanded = vyre_program_retain((vyre_program *)(uintptr_t)program);
+    if (vyre_shared_is_sized(vyre_program_ir(program))) {
+        return vyre_shared_refuse(program);
     }
-    vyre_status status = vyre_optimise(expanded, &optimised);
+    return run_pipeline(program, true, out_program);
+}
+
+/* What is decided, and what follows; NULL if nothing is. */
+static vyre_status settle(const vyre_program *program, bool own_domain,
+                          vyre_program **out_program) {
+    static const vyre_pass_id rest[] = {VYRE_PASS_FOLD, VYRE_PASS_CSE, VYRE_PASS_DCE};
+    VYRE_TRY(vyre_decide(program, own_domain, out_program));
+    if (!*out_program) {
+        return VYRE_OK;
+    }
+    vyre_program *decided = *out_program;
+    vyre_status status = run_all(decided, rest, sizeof rest / sizeof *rest, false, out_program);
+    if (status || *out_program) {
+        vyre_program_release(decided);
+    } else {
+        *out_program = decided;
+    }
+    return status;
+}
+
+/* Compilers take time and memory for every instruction, and a short text can inline millions. An
+ * elementary function becomes at least so many. */
+static vyre_status check_size(const vyre_program *program) {
+    enum { FUNCTION = 16 };
+    const vyre_ir *ir = vyre_program_ir(program);
+    uint64_t size = ir->inst_count;
+    for (uint32_t i = 0; i < ir->inst_count; i++) {
+        bool is_function = vyre_lookup_op(ir->insts[i].op)->rule == VYRE_RULE_ELEMENTARY;
+        size += is_function ? FUNCTION - 1 : 0;
+    }
+    return size <= VYRE_LIMIT_COMPILED
+               ? VYRE_OK
+               : vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                                  "inline less, use loops, or make several programs of it; backend "
+                                  "`reference` runs it as it is",
+                                  "`%s` has at least %llu instructions once its functions are "
+                                  "expanded, and a program that is compiled has at most %d",
+                                  vyre_program_name(program), (unsigned long long)size,
+                                  VYRE_LIMIT_COMPILED);
+}
+
+/* Takes over what the elementary functions of `program` became. */
+static vyre_status optimise_expanded(vyre_program *expanded, bool unrolls, bool own_domain,
+                                     vyre_program **out_program) {
+    vyre_program *optimised;
+    vyre_status status = check_size(expanded);
+    status = status ? status : run_pipeline(expanded, unrolls, &optimised);
     if (!status) {
-        *out_program = optimised ? optimised : vyre_program_retain(expanded);
+        optimised = optimised ? optimised : vyre_program_retain(expanded);
+        status = settle(optimised, own_domain, out_program);
+        *out_program = status || *out_program ? *out_program : vyre_program_retain(optimised);
+        vyre_program_release(optimised);
     }
     vyre_program_release(expanded);
     return status;
+}
+
+static vyre_status lower(const vyre_program *program, bool unrolls, bool own_domain,
+                         vyre_program **out_program) {
+    vyre_program *expanded;
+    *out_program = NULL;
+    VYRE_TRY(check_size(program));
+    VYRE_TRY(vyre_math_expand(program, &expanded));
+    expanded = expanded ? expanded : vyre_program_retain((vyre_program *)(uintptr_t)program);
+    return optimise_expanded(expanded, unrolls, own_domain, out_program);
+}
+
+vyre_status vyre_lower_program(const vyre_program *program, bool own_domain,
+                               vyre_program **out_program) {
+    return lower(program, true, own_domain, out_program);
+}
+
+vyre_status vyre_lower_program_rolled(const vyre_program *program, bool own_domain,
+                                      vyre_program **out_program) {
+    return lower(program, false, own_domain, out_program);
 }

@@ -53,9 +53,13 @@ enum { VYRE_PASS_CHEAP = 4 };
  * none does so before. NULL if nothing changed. */
 VYRE_MUST_USE vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program);
 
-/* The program that code is written for: without elementary functions, and optimised. Release it;
- * it may be `program` itself. */
-VYRE_MUST_USE vyre_status vyre_lower_program(const vyre_program *program,
+/* The program that code is written for: without elementary functions, and optimised. `own_domain`
+ * as for vyre_ranges_init. Release it; it may be `program` itself. UNSUPPORTED for one of more than
+ * VYRE_LIMIT_COMPILED instructions. */
+VYRE_MUST_USE vyre_status vyre_lower_program(const vyre_program *program, bool own_domain,
                                              vyre_program **out_program);
+/* The same with all its loops, for less code. */
+VYRE_MUST_USE vyre_status vyre_lower_program_rolled(const vyre_program *program, bool own_domain,
+                                                    vyre_program **out_program);
 
 #endif

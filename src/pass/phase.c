@@ -17,6 +17,7 @@ typedef struct extraction {
     const uint8_t *resources;                 /* by resource: how it is used */
     uint32_t *iterations;                     /* by step: its scalar in `to`, or VYRE_NONE */
     char (*names)[VYRE_LIMIT_NAME_BYTES + 1]; /* given so far */
+    bool lends_constants;
 } extraction;
 
 enum { UNUSED, READ, WRITTEN };
@@ -79,6 +80,12 @@ static void survey(const extraction *e, uint8_t *scalars, uint8_t *resources, ui
     }
 }
 
+/* An array that is none of the phase or of its caller, and that a buffer replaces. */
+static bool is_lent(const extraction *e, uint32_t resource) {
+    uint8_t kind = e->ir->resources[resource].kind;
+    return kind == VYRE_RESOURCE_SCRATCH || (kind == VYRE_RESOURCE_CONSTANT && e->lends_constants);
+}
+
 static void add_buffer(extraction *e, uint32_t resource, uint8_t use, const char *name) {
     vyre_access access = use == WRITTEN ? VYRE_ACCESS_INOUT : VYRE_ACCESS_IN;
     name = add_binding(e, (vyre_phase_binding){VYRE_PHASE_RESOURCE, resource, access}, name);
@@ -101,7 +108,7 @@ static void declare_arguments(extraction *e, const uint8_t *scalars, const uint8
         }
     }
     for (uint32_t i = 0; i < ir->resource_count; i++) {
-        if (ir->resources[i].kind == VYRE_RESOURCE_SCRATCH && resources[i]) {
+        if (is_lent(e, i) && resources[i]) {
             add_buffer(e, i, resources[i], name_or(vyre_rebuild_resource_name(e->r, i), "kept"));
         }
         const vyre_resource *row = &ir->resources[i];
@@ -160,7 +167,7 @@ static bool replace(vyre_rebuild *r, uint32_t at) {
     }
     if (inst->op == VYRE_OP_LOAD || inst->op == VYRE_OP_STORE || inst->op == VYRE_OP_UNIFORM_LOAD) {
         const vyre_resource *row = vyre_access_array(r->ir, inst);
-        return row->kind == VYRE_RESOURCE_SCRATCH && row->type == VYRE_TYPE_BOOL &&
+        return is_lent(e, vyre_access_resource(inst)) && row->type == VYRE_TYPE_BOOL &&
                replace_bool(r, at);
     }
     return false;
@@ -191,14 +198,18 @@ static void copy_phase(extraction *e, uint32_t step, vyre_phase_desc *desc) {
     vyre_build_phase_end(r->to);
 }
 
-vyre_status vyre_phase_extract(const vyre_program *program, uint32_t phase,
+vyre_status vyre_phase_extract(const vyre_program *program, uint32_t phase, bool lends_constants,
                                vyre_phase_part *out_part) {
     const vyre_ir *ir = vyre_program_ir(program);
     *out_part = (vyre_phase_part){0};
     vyre_rebuild rebuild = {0};
     VYRE_TRY(vyre_rebuild_init(&rebuild, program));
     vyre_status status = VYRE_OK;
-    extraction e = {.r = &rebuild, .ir = ir, .phase = &ir->phases[phase], .part = out_part};
+    extraction e = {.r = &rebuild,
+                    .ir = ir,
+                    .phase = &ir->phases[phase],
+                    .part = out_part,
+                    .lends_constants = lends_constants};
     /* At most: every argument, array and repeat, and three dimensions. */
     size_t most = (size_t)ir->arg_count + ir->resource_count + ir->step_count + 3;
     uint8_t *uses = vyre_alloc_zeroed(most, 1);
@@ -214,6 +225,9 @@ vyre_status vyre_phase_extract(const vyre_program *program, uint32_t phase,
     e.resources = resources;
     survey(&e, uses, resources, repeats);
     vyre_rebuild_head(&rebuild);
+    if (!lends_constants) {
+        vyre_rebuild_constants(&rebuild);
+    }
     declare_arguments(&e, uses, resources, repeats, &desc);
     copy_phase(&e, find_step(ir, phase), &desc);
     status = vyre_rebuild_finish(&rebuild, &out_part->program);

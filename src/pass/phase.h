@@ -7,7 +7,7 @@
 
 typedef enum vyre_phase_binding_kind {
     VYRE_PHASE_SCALAR,    /* index: argument of the whole program */
-    VYRE_PHASE_RESOURCE,  /* index: buffer or scratch array of the whole program */
+    VYRE_PHASE_RESOURCE,  /* index: buffer, scratch or constant array of the whole program */
     VYRE_PHASE_ITERATION, /* index: step, a repeat; a u32 that counts its iterations */
     VYRE_PHASE_DOMAIN     /* index: dimension; a u64 */
 } vyre_phase_binding_kind;
@@ -27,9 +27,10 @@ typedef struct vyre_phase_part {
 
 /* Takes a phase out of a program. Arrays that it touches, or whose length it asks for, become
  * buffers of free length, those of bool buffers of u8. The workgroup, the subgroup and grid
- * barriers stay. */
+ * barriers stay. Constant arrays stay, too, unless `lends_constants`: then the host passes them as
+ * buffers, for a backend that knows none. */
 VYRE_MUST_USE vyre_status vyre_phase_extract(const vyre_program *program, uint32_t phase,
-                                             vyre_phase_part *out_part);
+                                             bool lends_constants, vyre_phase_part *out_part);
 void vyre_phase_part_free(vyre_phase_part *part);
 
 #endif

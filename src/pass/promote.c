@@ -9,7 +9,7 @@
 #include "pass/rebuild.h"
 
 enum {
-    MOST_CARRIED = 1 << 18, /* values that the blocks of a program carry more than before */
+    MOST_CARRIED = 1 << 14, /* values that the blocks of a program carry more than before */
 };
 
 /* What becomes of an array. */

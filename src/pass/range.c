@@ -269,7 +269,13 @@ static void fill_rows(range_state *s) {
 }
 
 bool vyre_ranges_init(vyre_ranges *ranges, const vyre_ir *ir, uint32_t phase, bool own_domain) {
-    range_state s = {.ir = ir, .phase = &ir->phases[phase], .own_domain = own_domain};
+    return vyre_ranges_decide(ranges, ir, phase, own_domain, NULL);
+}
+
+bool vyre_ranges_decide(vyre_ranges *ranges, const vyre_ir *ir, uint32_t phase, bool own_domain,
+                        const uint8_t *asked) {
+    range_state s = {
+        .ir = ir, .phase = &ir->phases[phase], .own_domain = own_domain, .asked = asked};
     uint32_t count = s.phase->end - s.phase->first;
     *ranges = (vyre_ranges){.first = s.phase->first, .count = count};
     ranges->rows = s.rows = vyre_alloc_zeroed(count, sizeof *s.rows);
@@ -284,7 +290,8 @@ bool vyre_ranges_init(vyre_ranges *ranges, const vyre_ir *ir, uint32_t phase, bo
     s.values = vyre_alloc_zeroed((size_t)count * 2, sizeof *s.values);
     s.lengths = vyre_alloc_zeroed(ir->resource_count, sizeof *s.lengths);
     s.has_length = vyre_alloc_zeroed(ir->resource_count, 1);
-    s.no_memory = !s.values || !s.lengths || !s.has_length ||
+    s.elements = vyre_alloc_zeroed(ir->resource_count, sizeof *s.elements);
+    s.no_memory = !s.values || !s.lengths || !s.has_length || !s.elements ||
                   !vyre_vec_reserve(&s.atoms, 1); /* so that there is an atom 0 */
     if (!s.no_memory) {
         const open_block open = {VYRE_NONE, NULL, 0};
@@ -303,6 +310,7 @@ bool vyre_ranges_init(vyre_ranges *ranges, const vyre_ir *ir, uint32_t phase, bo
     vyre_free(s.values);
     vyre_free(s.lengths);
     vyre_free(s.has_length);
+    vyre_free(s.elements);
     if (s.no_memory) {
         vyre_ranges_deinit(ranges);
     }

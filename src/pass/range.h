@@ -35,6 +35,10 @@ typedef struct vyre_ranges {
 /* False without memory; `ranges` is then empty. `own_domain`: the phase runs over the domain that
  * the program gives it or a part of it, not over a larger one that the config of a run brings. */
 bool vyre_ranges_init(vyre_ranges *ranges, const vyre_ir *ir, uint32_t phase, bool own_domain);
+/* The same, and tries to prove comparisons by `<` that are asked for, by instruction of the phase:
+ * one that always holds has the range 1..1, one that never does 0..0. */
+bool vyre_ranges_decide(vyre_ranges *ranges, const vyre_ir *ir, uint32_t phase, bool own_domain,
+                        const uint8_t *asked);
 void vyre_ranges_deinit(vyre_ranges *ranges);
 
 static inline const vyre_range *vyre_range_of(const vyre_ranges *ranges, uint32_t inst) {

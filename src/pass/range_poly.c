@@ -33,16 +33,20 @@ static int compare_atoms(const poly_term *a, const poly_term *b) {
     return 0;
 }
 
-bool poly_equal(const poly *a, const poly *b) {
-    if (a->count != b->count) {
+bool poly_terms_equal(const poly_term *a, uint32_t a_count, const poly_term *b, uint32_t b_count) {
+    if (a_count != b_count) {
         return false;
     }
-    for (uint32_t i = 0; i < a->count; i++) {
-        if (a->terms[i].by != b->terms[i].by || compare_atoms(&a->terms[i], &b->terms[i])) {
+    for (uint32_t i = 0; i < a_count; i++) {
+        if (a[i].by != b[i].by || compare_atoms(&a[i], &b[i])) {
             return false;
         }
     }
     return true;
+}
+
+bool poly_equal(const poly *a, const poly *b) {
+    return poly_terms_equal(a->terms, a->count, b->terms, b->count);
 }
 
 bool poly_is_constant(const poly *a, int64_t *out_number) {

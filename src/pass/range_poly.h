@@ -22,6 +22,7 @@ typedef struct poly {
 poly poly_constant(int64_t number);
 poly poly_atom(uint32_t atom);
 bool poly_equal(const poly *a, const poly *b);
+bool poly_terms_equal(const poly_term *a, uint32_t a_count, const poly_term *b, uint32_t b_count);
 /* Whether it is a constant, and which. */
 bool poly_is_constant(const poly *a, int64_t *out_number);
 

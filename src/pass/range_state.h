@@ -51,11 +51,18 @@ typedef struct range_value {
     bool exact, always;
 } range_value;
 
+/* Between what the elements of a constant array lie. */
+typedef struct range_ends {
+    vyre_wide min, max;
+    bool known;
+} range_ends;
+
 typedef struct range_state {
     const vyre_ir *ir;
     const vyre_phase *phase;
     vyre_range *rows;
     bool own_domain;
+    const uint8_t *asked; /* by instruction of the phase: comparisons to be proven; or NULL */
     vyre_arena arena;
     range_value *values; /* by instruction of the phase */
     VYRE_VEC(range_atom) atoms;
@@ -65,6 +72,7 @@ typedef struct range_state {
     VYRE_VEC(range_kept) caps;   /* polynomials below 2^32: lengths of arrays */
     range_kept *lengths;         /* by resource */
     uint8_t *has_length;         /* by resource: 0 not yet, 1 being made, 2 made */
+    range_ends *elements;        /* by resource: of constant arrays */
     poly domain[3];              /* where own_domain */
     poly groups[3];              /* workgroups, where own_domain and has_groups */
     bool has_domain[3], has_groups[3];

@@ -3,6 +3,7 @@
 
 #include "ir/cases.h"
 #include "ir/lookup.h"
+#include "ir/size.h"
 #include "pass/range_state.h"
 
 range_kept range_keep(range_state *s, const poly *p) {
@@ -64,8 +65,7 @@ void range_at_least(range_state *s, uint32_t atom, const poly *p) {
 }
 
 static bool is_kept(range_kept kept, const poly *p) {
-    poly other = range_unkeep(kept);
-    return poly_equal(&other, p);
+    return poly_terms_equal(kept.terms, kept.count, p->terms, p->count);
 }
 
 uint32_t range_symbol_atom(range_state *s, range_symbol op, const poly *left, const poly *right,
@@ -199,6 +199,11 @@ static bool size_poly(range_state *s, uint32_t size, poly *out) {
         *out = range_position(s, &param);
         return true;
     }
+    case VYRE_SIZE_ITERATION: {
+        const vyre_inst counter = {.op = VYRE_OP_ITERATION, .type = VYRE_TYPE_U32, .a = node->a};
+        *out = range_position(s, &counter);
+        return !vyre_repeat_is_open(s->ir, node->a); /* a difference may be cut off at 0 */
+    }
     default: break;
     }
     if (!size_poly(s, node->a, &a) || !size_poly(s, node->b, &b)) {
@@ -224,12 +229,12 @@ static poly length_atom(range_state *s, uint32_t resource) {
 
 bool range_length(range_state *s, uint32_t resource, poly *out) {
     const vyre_resource *row = &s->ir->resources[resource];
-    if (row->kind == VYRE_RESOURCE_SHARED || row->kind == VYRE_RESOURCE_PRIVATE) {
-        *out = poly_constant(row->length);
-        return true;
-    }
     if (vyre_resource_is_field(row)) {
         return range_length(s, row->size, out);
+    }
+    if (row->kind > VYRE_RESOURCE_SCRATCH) {
+        *out = poly_constant(row->length);
+        return true;
     }
     if (s->has_length[resource] == 2) {
         *out = range_unkeep(s->lengths[resource]);
@@ -292,6 +297,15 @@ static poly gid(range_state *s, const vyre_inst *inst) {
     return fits ? sum : position_atom(s, inst, 0, UINT32_MAX, NULL);
 }
 
+/* The counter of a repeat is below its count. */
+static poly counter(range_state *s, const vyre_inst *inst) {
+    const vyre_step *repeat = &s->ir->steps[inst->a];
+    poly count;
+    bool has_count = repeat->kind == VYRE_STEP_REPEAT_COUNT && size_poly(s, repeat->size, &count);
+    return position_atom(s, inst, 0, has_count ? last_below(s, &count) : UINT32_MAX,
+                         has_count ? &count : NULL);
+}
+
 poly range_position(range_state *s, const vyre_inst *inst) {
     vyre_wide min, max;
     const vyre_phase *phase = s->phase;
@@ -315,7 +329,8 @@ poly range_position(range_state *s, const vyre_inst *inst) {
     case VYRE_OP_SUBGROUP_ID:
         return position_atom(s, inst, 0,
                              phase->subgroup ? group_size(phase) / phase->subgroup - 1 : 0, NULL);
-    case VYRE_ONE_OF(ITERATION, IN_DOMAIN, LEN):
+    case VYRE_OP_ITERATION: return counter(s, inst);
+    case VYRE_ONE_OF(IN_DOMAIN, LEN):
     case VYRE_ANY_OF(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
     return position_atom(s, inst, min, max, NULL);

@@ -379,6 +379,57 @@ static void visit_exchange(range_state *s, uint32_t inst) {
     range_set(s, inst, a.min < 0 ? a.min : 0, a.max > 0 ? a.max : 0);
 }
 
+/* left < right, where that has one answer. */
+static void visit_less(range_state *s, uint32_t inst) {
+    const vyre_inst *i = &s->ir->insts[inst];
+    bool is_asked = s->asked && s->asked[inst - s->phase->first];
+    if (!is_asked || !has_number(vyre_operand_type(s->ir, i->a))) {
+        set_any(s, inst);
+        return;
+    }
+    range_value a = range_value_of(s, i->a), b = range_value_of(s, i->b);
+    poly left, right, more, less;
+    bool known = range_poly_of(s, i->a, &left) && range_poly_of(s, i->b, &right);
+    bool always = a.max < b.min, never = a.min >= b.max;
+    if (!always && !never && known && poly_add(&more, &right, &left, -1) &&
+        poly_shift(&more, &more, -1)) {
+        always = range_prove(s, &more);
+    }
+    if (!always && !never && known && poly_add(&less, &left, &right, -1)) {
+        never = range_prove(s, &less);
+    }
+    range_set(s, inst, always, !never);
+}
+
+static range_ends find_ends(const range_state *s, const vyre_resource *constant) {
+    range_ends ends = {.known = true};
+    for (uint32_t i = 0; i < constant->length; i++) {
+        vyre_const element = {.bits = vyre_constant_element(s->ir, constant, i),
+                              .type = constant->type};
+        vyre_wide number = constant_number(&element);
+        ends.min = !i || number < ends.min ? number : ends.min;
+        ends.max = !i || number > ends.max ? number : ends.max;
+    }
+    return ends;
+}
+
+/* An element of a constant array, or 0 past its end. */
+static void visit_load(range_state *s, uint32_t inst) {
+    uint32_t resource = vyre_access_resource(&s->ir->insts[inst]);
+    const vyre_resource *row = &s->ir->resources[resource];
+    if (row->kind != VYRE_RESOURCE_CONSTANT) {
+        set_any(s, inst);
+        return;
+    }
+    range_ends *ends = &s->elements[resource];
+    if (!ends->known) {
+        *ends = find_ends(s, row);
+    }
+    bool is_inside = s->rows[inst - s->phase->first].in_bounds;
+    range_set(s, inst, !is_inside && ends->min > 0 ? 0 : ends->min,
+              !is_inside && ends->max < 0 ? 0 : ends->max);
+}
+
 void range_value_visit(range_state *s, uint32_t inst) {
     const vyre_inst *i = &s->ir->insts[inst];
     if (!has_number(vyre_inst_type(i))) {
@@ -418,8 +469,11 @@ void range_value_visit(range_state *s, uint32_t inst) {
     case VYRE_ONE_OF(AND, OR, XOR): is_bool ? set_any(s, inst) : visit_bits(s, inst); return;
     case VYRE_OP_NOT: is_bool ? set_any(s, inst) : visit_complement(s, inst); return;
     case VYRE_ANY_OF(SHUFFLE): visit_exchange(s, inst); return;
-    case VYRE_ONE_OF(IN_DOMAIN, MUL_HIGH, ROTL, ROTR, REVERSE_BITS):
-    case VYRE_ANY_OF(FLOAT, COMPARE, ELEMENTARY, ACCESS, BARRIER, COLLECTIVE, CONTROL, NONE):
+    case VYRE_OP_LOAD: visit_load(s, inst); return;
+    case VYRE_OP_LT: visit_less(s, inst); return;
+    case VYRE_ONE_OF(IN_DOMAIN, MUL_HIGH, ROTL, ROTR, REVERSE_BITS, STORE, CLEAR, UNIFORM_LOAD):
+    case VYRE_ONE_OF(EQ, NE, LE):
+    case VYRE_ANY_OF(FLOAT, ELEMENTARY, ATOMIC, BARRIER, COLLECTIVE, CONTROL, NONE):
         set_any(s, inst);
         return;
     }

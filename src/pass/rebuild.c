@@ -65,6 +65,7 @@ uint32_t vyre_rebuild_size(vyre_rebuild *r, uint32_t size) {
                    : length;
     }
     case VYRE_SIZE_PARAM: return vyre_build_size_param(r->to, r->scalars[node->a]);
+    case VYRE_SIZE_ITERATION: return vyre_build_size_iteration(r->to, r->repeats[node->a]);
     default: break;
     }
     uint32_t left = vyre_rebuild_size(r, node->a);
@@ -105,6 +106,15 @@ uint32_t vyre_rebuild_buffer(vyre_rebuild *r, uint32_t resource, const char *nam
                : vyre_build_buffer(r->to, name, access, type, size);
 }
 
+void vyre_rebuild_constants(vyre_rebuild *r) {
+    for (uint32_t i = 0; i < r->ir->resource_count && r->ir->data_bytes; i++) {
+        if (r->ir->resources[i].kind == VYRE_RESOURCE_CONSTANT) {
+            r->resources[i] = builder_copy_constant(r->to, vyre_rebuild_resource_name(r, i), r->ir,
+                                                    &r->ir->resources[i]);
+        }
+    }
+}
+
 static void copy_interface(vyre_rebuild *r) {
     const vyre_ir *ir = r->ir;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
@@ -130,6 +140,7 @@ static void copy_interface(vyre_rebuild *r) {
                                                vyre_resource_type(row), row->length);
         }
     }
+    vyre_rebuild_constants(r);
     for (uint32_t i = 0; i < ir->requirement_count; i++) {
         if (ir->requirement_place_count) {
             set_place(r, ir->requirement_places[i]);
@@ -387,10 +398,16 @@ vyre_phase_desc vyre_rebuild_phase_desc(vyre_rebuild *r, uint32_t step) {
 void vyre_rebuild_array(vyre_rebuild *r, uint32_t resource) {
     const vyre_resource *row = &r->ir->resources[resource];
     const char *name = vyre_rebuild_resource_name(r, resource);
-    r->resources[resource] =
-        row->kind == VYRE_RESOURCE_SHARED
-            ? vyre_build_shared(r->to, name, vyre_resource_type(row), row->length)
-            : vyre_build_private(r->to, name, vyre_resource_type(row), row->length);
+    vyre_type type = vyre_resource_type(row);
+    if (row->kind == VYRE_RESOURCE_PRIVATE) {
+        r->resources[resource] = vyre_build_private(r->to, name, type, row->length);
+    } else if (row->size != VYRE_NONE && !r->lengths) {
+        r->resources[resource] =
+            vyre_build_shared_sized(r->to, name, type, vyre_rebuild_size(r, row->size));
+    } else {
+        uint32_t length = row->size == VYRE_NONE ? row->length : r->lengths[resource];
+        r->resources[resource] = vyre_build_shared(r->to, name, type, length);
+    }
 }
 
 static void copy_phase(vyre_rebuild *r, uint32_t step) {
@@ -407,30 +424,58 @@ static void copy_phase(vyre_rebuild *r, uint32_t step) {
     vyre_build_phase_end(r->to);
 }
 
+/* Opens a step that contains others. */
+static void open_step(vyre_rebuild *r, uint32_t index) {
+    const vyre_step *step = &r->ir->steps[index];
+    const char *name = vyre_rebuild_step_name(r, index);
+    if (step->kind == VYRE_STEP_ELSE) {
+        vyre_build_branch_else(r->to);
+        return;
+    }
+    uint32_t size = vyre_rebuild_size(r, step->size);
+    if (step->kind == VYRE_STEP_REPEAT_COUNT) {
+        r->repeats[index] = vyre_build_repeat(r->to, name, size);
+    } else if (step->kind == VYRE_STEP_REPEAT_WHILE) {
+        r->repeats[index] =
+            vyre_build_repeat_while(r->to, name, r->resources[step->resource], size);
+    } else {
+        vyre_build_branch(r->to, r->resources[step->resource], size);
+    }
+}
+
+/* The end of such a step; that of an `if` waits for its `else`. */
+static void close_step(vyre_rebuild *r, uint32_t index) {
+    const vyre_ir *ir = r->ir;
+    uint32_t end = ir->steps[index].end;
+    if (vyre_step_is_repeat(&ir->steps[index])) {
+        vyre_build_repeat_end(r->to);
+    } else if (end == ir->step_count || ir->steps[end].kind != VYRE_STEP_ELSE ||
+               ir->steps[index].kind == VYRE_STEP_ELSE) {
+        vyre_build_branch_end(r->to);
+    }
+}
+
 static void copy_steps(vyre_rebuild *r) {
     const vyre_ir *ir = r->ir;
-    uint32_t ends[VYRE_LIMIT_REPEATS], depth = 0;
+    uint32_t open[VYRE_LIMIT_REPEATS], depth = 0;
     for (uint32_t i = 0; i <= ir->step_count; i++) {
-        for (; depth && ends[depth - 1] == i; depth--) {
-            vyre_build_repeat_end(r->to);
+        while (depth && ir->steps[open[depth - 1]].end == i) {
+            close_step(r, open[--depth]);
         }
         if (i == ir->step_count) {
             return;
         }
         const vyre_step *step = &ir->steps[i];
-        const char *name = vyre_rebuild_step_name(r, i);
         if (step->kind == VYRE_STEP_PHASE) {
             if (!r->replace_phase || !r->replace_phase(r, i)) {
                 copy_phase(r, i);
             }
-            continue;
+        } else if (step->kind == VYRE_STEP_SWAP) {
+            vyre_build_swap(r->to, r->resources[step->resource], r->resources[step->size]);
+        } else {
+            open_step(r, i);
+            open[depth++] = i;
         }
-        uint32_t size = vyre_rebuild_size(r, step->size);
-        r->repeats[i] =
-            step->kind == VYRE_STEP_REPEAT_COUNT
-                ? vyre_build_repeat(r->to, name, size)
-                : vyre_build_repeat_while(r->to, name, r->resources[step->resource], size);
-        ends[depth++] = step->end;
     }
 }
 

@@ -31,7 +31,8 @@ struct vyre_rebuild {
     bool (*replace_block)(vyre_rebuild *rebuild, uint32_t inst);
     /* The same for the phase of a step: anything that can stand between phases. */
     bool (*replace_phase)(vyre_rebuild *rebuild, uint32_t step);
-    const bool *left_out; /* by resource: arrays of phases that nothing mentions */
+    const bool *left_out;    /* by resource: arrays of phases that nothing mentions */
+    const uint32_t *lengths; /* by resource: those of shared arrays, in place of their sizes */
     /* By resource: the records of buffers become integers; accesses to them are replaced. */
     const vyre_record_unit *units;
     void *user;
@@ -62,9 +63,13 @@ uint32_t vyre_rebuild_operand(vyre_rebuild *rebuild, uint32_t operand);
 /* The parts of a copy, for passes that put a program together in another order. */
 
 /* A size of `from` as one of `to`, which may be used once; VYRE_NONE for VYRE_NONE. */
+/* At least, or at most, what a size is in any iteration; without counters of repeats. */
+uint32_t vyre_rebuild_size_bound(vyre_rebuild *rebuild, uint32_t size, bool upper);
 uint32_t vyre_rebuild_size(vyre_rebuild *rebuild, uint32_t size);
 /* What a phase is to be opened with. */
 vyre_phase_desc vyre_rebuild_phase_desc(vyre_rebuild *rebuild, uint32_t step);
+/* Declares the constant arrays of `from`. The builder leaves out those that nothing uses. */
+void vyre_rebuild_constants(vyre_rebuild *rebuild);
 /* Declares a shared or private array of `from` in the phase that is open. */
 void vyre_rebuild_array(vyre_rebuild *rebuild, uint32_t resource);
 /* The instructions of a block or of a part of one, with the blocks that they own. */

@@ -41,6 +41,25 @@ static uint32_t unit_bytes(const vyre_ir *ir, uint32_t buffer) {
     return all & (~all + 1);
 }
 
+/* Buffers that are swapped have units of one type: the smaller, with a sign if one has it. */
+static void join_swapped(const vyre_ir *ir, vyre_record_unit *units) {
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = 0; i < ir->step_count; i++) {
+            const vyre_step *step = &ir->steps[i];
+            if (step->kind != VYRE_STEP_SWAP || !units[step->resource].count) {
+                continue;
+            }
+            vyre_record_unit *a = &units[step->resource], *b = &units[step->size];
+            bool a_is_more =
+                a->count > b->count ||
+                (a->count == b->count && vyre_lookup_class(a->type) == VYRE_CLASS_SIGNED);
+            changed |= a->type != b->type;
+            *a = *b = a_is_more ? *a : *b;
+        }
+    }
+}
+
 static void find_units(const vyre_ir *ir, vyre_record_unit *units) {
     for (uint32_t i = 0; i < ir->resource_count; i++) {
         const vyre_resource *row = &ir->resources[i];
@@ -49,6 +68,7 @@ static void find_units(const vyre_ir *ir, vyre_record_unit *units) {
             units[i] = (vyre_record_unit){unsigned_of(bytes), row->length / bytes};
         }
     }
+    join_swapped(ir, units);
 }
 
 /* Whether the order of numbers matters to an atomic. */
@@ -85,6 +105,7 @@ static vyre_status check_atomics(const vyre_program *program, vyre_record_unit *
                     vyre_program_name(program));
             }
         }
+        join_swapped(ir, units);
     }
     return VYRE_OK;
 }

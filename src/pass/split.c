@@ -2,6 +2,7 @@
 
 #include "ir/builder.h"
 #include "ir/lookup.h"
+#include "ir/size.h"
 #include "pass/split_plan.h"
 
 /* Elements of a scratch array with as many for each invocation, or for each workgroup. */
@@ -9,7 +10,7 @@ static uint32_t elements(split *s, uint64_t each, bool of_workgroups) {
     vyre_builder *to = s->r->to;
     uint32_t size = VYRE_NONE;
     for (uint32_t i = 0; i < s->phase->dimensions; i++) {
-        uint32_t side = vyre_rebuild_size(s->r, s->phase->domain[i]);
+        uint32_t side = vyre_rebuild_size_bound(s->r, s->phase->domain[i], true);
         if (s->phase->workgroup[i]) {
             side = vyre_build_size_op(to, VYRE_SIZE_CEIL_DIV, side,
                                       vyre_build_size_const(to, s->phase->workgroup[i]));
@@ -51,11 +52,12 @@ static void declare_scratch(split *s) {
     }
     if (s->phase->from_resource != VYRE_NONE) {
         vyre_type type = vyre_resource_type(&s->ir->resources[s->phase->from_resource]);
-        s->count = vyre_build_scratch(to, "count", type, vyre_build_size_const(to, 1));
+        s->count =
+            vyre_build_scratch(to, "count", type, vyre_build_size_const(to, s->phase->dimensions));
     }
 }
 
-/* The host has computed it before, so nothing underflows here. */
+/* The host has computed it before, so nothing underflows here but an open size. */
 uint32_t split_build_size(split *s, uint32_t size) {
     vyre_builder *to = s->r->to;
     const vyre_size_node *node = &s->ir->sizes[size];
@@ -67,6 +69,9 @@ uint32_t split_build_size(split *s, uint32_t size) {
             to, VYRE_TYPE_U64, vyre_build_len(to, s->r->resources[s->ir->args[node->a].resource]));
     case VYRE_SIZE_PARAM:
         return vyre_build_convert(to, VYRE_TYPE_U64, vyre_build_param(to, s->r->scalars[node->a]));
+    case VYRE_SIZE_ITERATION:
+        return vyre_build_convert(to, VYRE_TYPE_U64,
+                                  vyre_build_iteration(to, s->r->repeats[node->a]));
     default: break;
     }
     static const vyre_op operations[VYRE_SIZE_COUNT] = {
@@ -75,6 +80,9 @@ uint32_t split_build_size(split *s, uint32_t size) {
         [VYRE_SIZE_REM] = VYRE_OP_REM, [VYRE_SIZE_MIN] = VYRE_OP_MIN,
         [VYRE_SIZE_MAX] = VYRE_OP_MAX, [VYRE_SIZE_CEIL_DIV] = VYRE_OP_DIV};
     uint32_t left = split_build_size(s, node->a), right = split_build_size(s, node->b);
+    if (node->op == VYRE_SIZE_SUB && vyre_size_is_open(s->ir, size)) {
+        right = vyre_build_op(to, VYRE_OP_MIN, left, right, VYRE_NONE);
+    }
     uint32_t value = vyre_build_op(to, operations[node->op], left, right, VYRE_NONE);
     if (node->op == VYRE_SIZE_CEIL_DIV) {
         uint32_t rest = vyre_build_op(to, VYRE_OP_REM, left, right, VYRE_NONE);
@@ -92,9 +100,15 @@ static void read_domain(split *s) {
         return;
     }
     vyre_build_phase(to, &(vyre_phase_desc){.domain = {vyre_build_size_const(to, 1)}});
-    uint32_t value = vyre_build_load(to, s->r->resources[s->phase->from_resource],
-                                     split_build_size(s, s->phase->from_index));
-    vyre_build_store(to, s->count, vyre_build_u32(to, 0), value);
+    for (uint32_t i = 0; i < s->phase->dimensions; i++) {
+        uint32_t index = split_build_size(s, s->phase->from_index);
+        if (i) {
+            index = vyre_build_op(to, VYRE_OP_ADD, index, vyre_build_const(to, VYRE_TYPE_U64, i),
+                                  VYRE_NONE);
+        }
+        uint32_t value = vyre_build_load(to, s->r->resources[s->phase->from_resource], index);
+        vyre_build_store(to, s->count, vyre_build_u32(to, i), value);
+    }
     vyre_build_phase_end(to);
 }
 
@@ -153,7 +167,7 @@ static bool split_phase(vyre_rebuild *r, uint32_t step) {
     }
     split s = {.r = r, .ir = r->ir, .step = step};
     for (uint32_t i = 0; i < step; i++) {
-        s.in_repeat |= r->ir->steps[i].kind != VYRE_STEP_PHASE && r->ir->steps[i].end > step;
+        s.in_repeat |= vyre_step_is_repeat(&r->ir->steps[i]) && r->ir->steps[i].end > step;
     }
     if (split_plan(&s)) {
         s.building = true;

@@ -300,6 +300,7 @@ uint32_t sum_of_size(sum_table *table, uint32_t size) {
                              : sum_number(table, (int64_t)(node->a | (uint64_t)node->b << 32));
     case VYRE_SIZE_LEN: return sum_of_length(table, table->ir->args[node->a].resource);
     case VYRE_SIZE_PARAM: return sum_of(table, SUM_PARAM, node->a, 0);
+    case VYRE_SIZE_ITERATION: return SUM_UNKNOWN;
     default: break;
     }
     uint32_t left = sum_of_size(table, node->a), right = sum_of_size(table, node->b);

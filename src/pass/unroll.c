@@ -18,7 +18,7 @@ enum {
     MOST_ITERATIONS = 512,
     MOST_OF_LOOP = 512 * WHOLE,      /* a loop with all its iterations */
     MOST_FOR_ARRAY = 2048 * WHOLE,   /* one that keeps a private array from becoming values */
-    MOST_OF_PROGRAM = 32768 * WHOLE, /* what a program grows by */
+    MOST_OF_PROGRAM = 16384 * WHOLE, /* what a program grows by: LLVM takes seconds for more */
 };
 
 /* A block that is open while the plan is made. */

@@ -63,10 +63,30 @@ static void drop(task *t) {
     vyre_free(t->made.artifact);
 }
 
-/* The thread is in a call of the device like any other, so that nobody shuts it down meanwhile. */
+/* A caller that leaves counts its thread, so that nobody recovers the device or shuts it down
+ * meanwhile. The thread itself takes no lock on calls: it would wait behind whoever waits for its
+ * caller. */
+static void count_abandoned(vyre_device *device, bool has_ended) {
+    pthread_mutex_lock(&device->pipelines);
+    if (has_ended) {
+        device->abandoned--;
+        pthread_cond_broadcast(&device->abandoned_end);
+    } else {
+        device->abandoned++;
+    }
+    pthread_mutex_unlock(&device->pipelines);
+}
+
+void vyre_compiles_wait(vyre_device *device) {
+    pthread_mutex_lock(&device->pipelines);
+    while (device->abandoned) {
+        pthread_cond_wait(&device->abandoned_end, &device->pipelines);
+    }
+    pthread_mutex_unlock(&device->pipelines);
+}
+
 static void *run(void *argument) {
     task *t = argument;
-    pthread_rwlock_rdlock(&t->device->calls);
     pthread_mutex_lock(&t->lock);
     bool is_wanted = !t->is_abandoned;
     pthread_mutex_unlock(&t->lock);
@@ -77,16 +97,12 @@ static void *run(void *argument) {
     t->is_done = true;
     bool is_mine = t->is_abandoned;
     pthread_cond_signal(&t->changed);
-    pthread_rwlock_t *calls = &t->device->calls;
-    if (!is_mine) {
-        pthread_rwlock_unlock(calls);
-        pthread_mutex_unlock(&t->lock);
-        return NULL;
-    }
     pthread_mutex_unlock(&t->lock);
-    drop(t);
-    pthread_rwlock_unlock(calls);
-    free_task(t);
+    if (is_mine) {
+        drop(t);
+        count_abandoned(t->device, true);
+        free_task(t);
+    }
     return NULL;
 }
 
@@ -101,6 +117,9 @@ static bool wait_until(task *t, uint64_t deadline_ns) {
     }
     bool is_done = t->is_done;
     t->is_abandoned = !is_done;
+    if (!is_done) {
+        count_abandoned(t->device, false);
+    }
     pthread_mutex_unlock(&t->lock);
     return is_done;
 }

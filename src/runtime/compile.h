@@ -13,4 +13,7 @@
 VYRE_MUST_USE vyre_status vyre_compile_until(vyre_device *device, const vyre_compile *compile,
                                              uint64_t deadline_ns, vyre_native *out_native);
 
+/* Waits for compilers that go on although their callers have left. No call is under way. */
+void vyre_compiles_wait(vyre_device *device);
+
 #endif

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "ir/lookup.h"
+#include "runtime/compile.h"
 #include "store/store.h"
 #include "trace/trace.h"
 
@@ -60,6 +61,7 @@ vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t 
     pthread_mutex_init(&device->residents, NULL);
     pthread_cond_init(&device->given_back, NULL);
     pthread_mutex_init(&device->pipelines, NULL);
+    pthread_cond_init(&device->abandoned_end, NULL);
     backend->slots->device_profile(backend, &device->profile);
     *out_device = device;
     return VYRE_OK;
@@ -127,6 +129,7 @@ void vyre_device_release(vyre_device *device) {
     pthread_mutex_destroy(&device->residents);
     pthread_cond_destroy(&device->given_back);
     pthread_mutex_destroy(&device->pipelines);
+    pthread_cond_destroy(&device->abandoned_end);
     vyre_free(device->rows);
     vyre_free(device->name);
     vyre_free(device);
@@ -204,10 +207,22 @@ vyre_status vyre_device_flush(vyre_device *device) {
     return status;
 }
 
+/* To recover or shut down: no call is under way until end_alone, and no compile without a caller.
+ */
+static void begin_alone(vyre_device *device) {
+    pthread_rwlock_wrlock(&device->calls);
+    vyre_compiles_wait(device);
+    pthread_mutex_lock(&device->lifecycle);
+}
+
+static void end_alone(vyre_device *device) {
+    pthread_mutex_unlock(&device->lifecycle);
+    pthread_rwlock_unlock(&device->calls);
+}
+
 vyre_status vyre_device_shutdown(vyre_device *device) {
     VYRE_TRY(vyre_device_check_process(device));
-    pthread_rwlock_wrlock(&device->calls);
-    pthread_mutex_lock(&device->lifecycle);
+    begin_alone(device);
     vyre_status status = VYRE_OK;
     if (!atomic_load(&device->shut_down)) {
         status = flush(device);
@@ -216,8 +231,7 @@ vyre_status vyre_device_shutdown(vyre_device *device) {
         atomic_store(&device->shut_down, true);
         status = vyre_first_failure(status, device->backend->slots->shutdown(device->backend));
     }
-    pthread_mutex_unlock(&device->lifecycle);
-    pthread_rwlock_unlock(&device->calls);
+    end_alone(device);
     return status;
 }
 
@@ -231,8 +245,7 @@ bool vyre_device_lost(vyre_device *device) {
 
 vyre_status vyre_device_recover(vyre_device *device) {
     VYRE_TRY(vyre_device_check_process(device));
-    pthread_rwlock_wrlock(&device->calls);
-    pthread_mutex_lock(&device->lifecycle);
+    begin_alone(device);
     vyre_status status = atomic_load(&device->shut_down)
                              ? refuse_shut_down(device)
                              : device->backend->slots->try_recover(device->backend);
@@ -242,8 +255,7 @@ vyre_status vyre_device_recover(vyre_device *device) {
         vyre_pipelines_forget(device);
         vyre_residents_forget(device, false);
     }
-    pthread_mutex_unlock(&device->lifecycle);
-    pthread_rwlock_unlock(&device->calls);
+    end_alone(device);
     return status;
 }
 

@@ -45,6 +45,7 @@ struct vyre_pipeline {
     atomic_uint references;  /* of others than the cache; 0 only in the cache's lock */
     uint64_t hash, bytes;
     bool cached;
+    bool is_sized; /* its shared arrays have sizes from arguments: each run is one of another */
     vyre_pipeline *next;          /* in its bucket */
     vyre_pipeline *newer, *older; /* by last use */
 
@@ -78,6 +79,8 @@ struct vyre_device {
     pthread_cond_t given_back;
 
     pthread_mutex_t pipelines;
+    uint32_t abandoned;           /* compiles that go on past their deadline, without a caller */
+    pthread_cond_t abandoned_end; /* of one of them */
     vyre_pipeline *buckets[VYRE_PIPELINE_BUCKETS];
     vyre_pipeline *newest, *oldest;
     vyre_cache_counts counts;

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "runtime/device.h"
+#include "runtime/shared.h"
 #include "trace/trace.h"
 
 void vyre_outputs_free(vyre_outputs *outputs) {
@@ -192,12 +193,48 @@ static void end_run(vyre_pipeline *pipeline, vyre_plan *plan) {
     vyre_device_end(pipeline->device);
 }
 
+/* The pipeline of a run whose shared arrays get their sizes from its inputs, and the config with
+ * the time that is left once it is compiled. */
+static vyre_status fit(vyre_pipeline *pipeline, const vyre_input *inputs, size_t input_count,
+                       const vyre_dispatch_config *config, vyre_dispatch_config *out_rest,
+                       vyre_pipeline **out_pipeline) {
+    vyre_device *device = pipeline->device;
+    vyre_plan plan;
+    vyre_program *program;
+    uint64_t start_ns = config && config->timeout_ns ? vyre_now_ns() : 0;
+    VYRE_TRY(begin_run(pipeline, &plan, inputs, input_count, config));
+    vyre_status status =
+        vyre_shared_program(&plan, device->profile.max_shared_memory_bytes, device->name, &program);
+    end_run(pipeline, &plan);
+    if (status) {
+        return vyre_device_explain(device, pipeline->program, vyre_config_or_default(config),
+                                   status);
+    }
+    status = vyre_device_compile(device, program, config, out_pipeline);
+    vyre_program_release(program);
+    if (!status) {
+        status = vyre_config_rest(config, start_ns, pipeline->program, out_rest);
+        if (status) {
+            vyre_pipeline_release(*out_pipeline);
+        }
+    }
+    return status;
+}
+
 /* Runs into new outputs. */
 static vyre_status run_new(vyre_pipeline *pipeline, vyre_run_form form, const vyre_input *inputs,
                            size_t input_count, const vyre_dispatch_config *config,
                            vyre_outputs *out_outputs, vyre_timing *out_timing) {
     vyre_plan plan;
     *out_outputs = (vyre_outputs){0};
+    if (pipeline->is_sized) {
+        vyre_pipeline *own;
+        vyre_dispatch_config rest;
+        VYRE_TRY(fit(pipeline, inputs, input_count, config, &rest, &own));
+        vyre_status sized = run_new(own, form, inputs, input_count, &rest, out_outputs, out_timing);
+        vyre_pipeline_release(own);
+        return sized;
+    }
     VYRE_TRY(begin_run(pipeline, &plan, inputs, input_count, config));
     vyre_outputs outputs;
     vyre_status status = vyre_outputs_make(&plan, &outputs);
@@ -298,6 +335,14 @@ vyre_status vyre_pipeline_dispatch_into(vyre_pipeline *pipeline, const vyre_inpu
                                         size_t input_count, const vyre_dispatch_config *config,
                                         vyre_outputs *outputs) {
     vyre_plan plan;
+    if (pipeline->is_sized) {
+        vyre_pipeline *own;
+        vyre_dispatch_config rest;
+        VYRE_TRY(fit(pipeline, inputs, input_count, config, &rest, &own));
+        vyre_status sized = vyre_pipeline_dispatch_into(own, inputs, input_count, &rest, outputs);
+        vyre_pipeline_release(own);
+        return sized;
+    }
     VYRE_TRY(begin_run(pipeline, &plan, inputs, input_count, config));
     vyre_status status = check_apart(pipeline, inputs, input_count, outputs);
     if (status) {
@@ -451,6 +496,14 @@ static vyre_status dispatch_async(vyre_pipeline *pipeline, bool owned, const vyr
                                   size_t input_count, const vyre_dispatch_config *config,
                                   vyre_pending **out_pending) {
     *out_pending = NULL;
+    if (pipeline->is_sized) {
+        vyre_pipeline *own;
+        vyre_dispatch_config rest;
+        VYRE_TRY(fit(pipeline, inputs, input_count, config, &rest, &own));
+        vyre_status sized = dispatch_async(own, owned, inputs, input_count, &rest, out_pending);
+        vyre_pipeline_release(own);
+        return sized;
+    }
     config = vyre_config_or_default(config);
     size_t label_bytes = config->label ? strlen(config->label) + 1 : 0;
     vyre_pending *pending = vyre_alloc_zeroed(1, sizeof *pending + label_bytes);

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "ir/section.h"
+#include "pass/shared.h"
 #include "runtime/compile.h"
 #include "store/store.h"
 #include "trace/trace.h"
@@ -260,6 +261,10 @@ vyre_status vyre_device_compile_whole(vyre_device *device, const vyre_program *p
 static vyre_status compile_program(vyre_pipeline *pipeline, uint64_t deadline_ns) {
     vyre_device *device = pipeline->device;
     const vyre_program *program = pipeline->program;
+    pipeline->is_sized = vyre_shared_is_sized(vyre_program_ir(program));
+    if (pipeline->is_sized) {
+        return check_ops(device->backend, program);
+    }
     return vyre_sequence_needed(device->backend, program)
                ? vyre_sequence_make(device, program, deadline_ns, &pipeline->sequence)
                : vyre_device_compile_whole(device, program, deadline_ns, &pipeline->native);

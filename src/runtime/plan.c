@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "ir/program.h"
 #include "ir/size.h"
+#include "runtime/plan_steps.h"
 
 static const char *arg_name(const vyre_plan *plan, uint32_t arg) {
     return plan->ir->strings + plan->ir->args[arg].name;
@@ -204,6 +205,9 @@ static vyre_status size_scratch(vyre_plan *plan) {
     const vyre_ir *ir = plan->ir;
     for (uint32_t i = 0; i < ir->resource_count; i++) {
         const vyre_resource *row = &ir->resources[i];
+        if (row->kind == VYRE_RESOURCE_SHARED) {
+            VYRE_TRY(eval_size(plan, row->size));
+        }
         if (row->kind != VYRE_RESOURCE_SCRATCH) {
             continue;
         }
@@ -214,35 +218,6 @@ static vyre_status size_scratch(vyre_plan *plan) {
                                     "program `%s`: a scratch array would have %llu elements",
                                     vyre_program_name(plan->program), (unsigned long long)length);
         }
-    }
-    return VYRE_OK;
-}
-
-static vyre_status size_phase(vyre_plan *plan, uint32_t index) {
-    const vyre_phase *phase = &plan->ir->phases[index];
-    VYRE_TRY(eval_size(plan, phase->from_index));
-    for (uint32_t i = 0; i < phase->dimensions; i++) {
-        VYRE_TRY(eval_size(plan, phase->domain[i]));
-        uint64_t group = phase->workgroup[i] ? phase->workgroup[i] : 1;
-        uint64_t size = plan->config.grid[i] ? plan->config.grid[i] : plan->sizes[phase->domain[i]];
-        /* `gid` is a u32, and so is `num_workgroups` where there are any. */
-        uint64_t most =
-            phase->workgroup[i] == 1 ? UINT32_MAX : ((uint64_t)UINT32_MAX + 1) / group * group;
-        if (size > most) {
-            return vyre_status_make(VYRE_STATUS_LIMIT, "pass smaller buffers or arguments",
-                                    "program `%s`: a domain of %llu invocations in one dimension "
-                                    "is too large",
-                                    vyre_program_name(plan->program), (unsigned long long)size);
-        }
-    }
-    return VYRE_OK;
-}
-
-static vyre_status size_steps(vyre_plan *plan) {
-    const vyre_ir *ir = plan->ir;
-    for (uint32_t i = 0; i < ir->step_count; i++) {
-        VYRE_TRY(ir->steps[i].kind == VYRE_STEP_PHASE ? size_phase(plan, ir->steps[i].size)
-                                                      : eval_size(plan, ir->steps[i].size));
     }
     return VYRE_OK;
 }
@@ -361,16 +336,29 @@ static vyre_status plan_start(vyre_plan *plan, const vyre_program *program,
     return VYRE_OK;
 }
 
+/* The largest grid of any iteration, and of any domain that comes from memory. */
+static vyre_grid largest_grid(const vyre_plan *plan, uint32_t phase) {
+    const vyre_phase *row = &plan->ir->phases[phase];
+    vyre_grid grid = {{1, 1, 1}, {0, 0, 0}};
+    for (uint32_t i = 0; i < row->dimensions; i++) {
+        grid.domain[i] = plan->config.grid[i] ? plan->config.grid[i] : plan->sizes[row->domain[i]];
+    }
+    for (uint32_t i = 0; i < 3 && row->workgroup[0]; i++) {
+        grid.groups[i] = (grid.domain[i] + row->workgroup[i] - 1) / row->workgroup[i];
+    }
+    return grid;
+}
+
 static vyre_status plan_finish(vyre_plan *plan) {
     VYRE_TRY(size_buffers(plan));
     VYRE_TRY(check_requirements(plan));
     VYRE_TRY(size_scratch(plan));
     VYRE_TRY(check_grid(plan));
-    VYRE_TRY(size_steps(plan));
+    VYRE_TRY(vyre_plan_size_steps(plan));
     VYRE_TRY(check_reserved(plan));
     VYRE_TRY(vyre_check_demand(plan->program, &plan->config));
     for (uint32_t i = 0; i < plan->ir->phase_count; i++) {
-        plan->grids[i] = vyre_plan_grid(plan, i, INT64_MAX);
+        plan->grids[i] = largest_grid(plan, i);
     }
     return VYRE_OK;
 }
@@ -479,17 +467,28 @@ uint64_t vyre_plan_length(const vyre_plan *plan, uint32_t resource) {
     return ir->resources[resource].length;
 }
 
-vyre_grid vyre_plan_grid(const vyre_plan *plan, uint32_t phase, int64_t from_memory) {
-    const vyre_phase *row = &plan->ir->phases[phase];
-    vyre_grid grid = {{1, 1, 1}, {0, 0, 0}};
+uint64_t vyre_call_size(const vyre_ir *ir, const vyre_call *call, uint32_t size,
+                        const uint32_t *iterations) {
+    return vyre_size_counts(ir, size) ? vyre_size_now(ir, size, call->arguments, iterations)
+                                      : call->sizes[size];
+}
+
+vyre_grid vyre_call_grid(const vyre_ir *ir, const vyre_call *call, uint32_t phase,
+                         const uint32_t *iterations, const int64_t *from_memory) {
+    const vyre_phase *row = &ir->phases[phase];
+    vyre_grid grid = call->grids[phase];
+    bool changes = row->from_resource != VYRE_NONE;
     for (uint32_t i = 0; i < row->dimensions; i++) {
-        grid.domain[i] = plan->config.grid[i] ? plan->config.grid[i] : plan->sizes[row->domain[i]];
+        if (vyre_size_counts(ir, row->domain[i])) {
+            grid.domain[i] = vyre_size_now(ir, row->domain[i], call->arguments, iterations);
+            changes = true;
+        }
+        if (row->from_resource != VYRE_NONE && from_memory) {
+            uint64_t count = from_memory[i] < 0 ? 0 : (uint64_t)from_memory[i];
+            grid.domain[i] = count < grid.domain[i] ? count : grid.domain[i];
+        }
     }
-    if (row->from_resource != VYRE_NONE) {
-        uint64_t count = from_memory < 0 ? 0 : (uint64_t)from_memory;
-        grid.domain[0] = count < grid.domain[0] ? count : grid.domain[0];
-    }
-    for (uint32_t i = 0; i < 3 && row->workgroup[0]; i++) {
+    for (uint32_t i = 0; i < 3 && row->workgroup[0] && changes; i++) {
         grid.groups[i] = (grid.domain[i] + row->workgroup[i] - 1) / row->workgroup[i];
     }
     return grid;

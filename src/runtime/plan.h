@@ -17,10 +17,10 @@ typedef struct vyre_plan {
     const vyre_ir *ir;
     vyre_dispatch_config config;
     uint64_t *arguments; /* by argument: a buffer's length, a scalar's value extended to 64 bits */
-    uint64_t
-        *sizes; /* by size: its value, where it is one of the program's and not a part of one */
-    vyre_grid *grids;  /* by phase, as far as it does not come from memory */
-    uint32_t *inputs;  /* by input: its argument */
+    uint64_t *sizes;  /* by size: its value, where it is one of the program's and not a part of one;
+                       * the  largest of any iteration, or a number above it */
+    vyre_grid *grids; /* by phase: the largest of any iteration, and of a domain from memory */
+    uint32_t *inputs; /* by input: its argument */
     uint32_t *outputs; /* by output: its argument */
     uint32_t input_count, output_count;
     uint64_t output_bytes; /* of all outputs */
@@ -66,9 +66,13 @@ uint64_t vyre_plan_output_bytes(const vyre_plan *plan, uint32_t output);
 /* Number of elements of a buffer or scratch array. */
 uint64_t vyre_plan_length(const vyre_plan *plan, uint32_t resource);
 
-/* The grid of a phase; `from_memory` is the element that a domain from memory was read from,
- * sign-extended. */
-vyre_grid vyre_plan_grid(const vyre_plan *plan, uint32_t phase, int64_t from_memory);
+/* A size in the iterations at hand, which are by step. */
+uint64_t vyre_call_size(const vyre_ir *ir, const vyre_call *call, uint32_t size,
+                        const uint32_t *iterations);
+/* The grid of a phase there. `from_memory` are the elements that a domain from memory was read
+ * from, one for each dimension; NULL: the largest. */
+vyre_grid vyre_call_grid(const vyre_ir *ir, const vyre_call *call, uint32_t phase,
+                         const uint32_t *iterations, const int64_t *from_memory);
 
 /* An element of an integer array, as the host reads it for a domain or a repeat. */
 int64_t vyre_plan_element(vyre_type type, const void *element);

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "ir/program.h"
 #include "runtime/device.h"
+#include "runtime/shared.h"
 #include "trace/trace.h"
 
 /* The row a handle stands for; NULL if it stands for none any more. In the lock. */
@@ -480,10 +481,58 @@ static vyre_status run_traced(vyre_pipeline *pipeline, const vyre_call *call,
     return status;
 }
 
+/* The program of a run whose shared arrays get their sizes from arguments. */
+static vyre_status fit(vyre_pipeline *pipeline, const vyre_binding *bindings, size_t count,
+                       const vyre_dispatch_config *config, vyre_program **out_program) {
+    vyre_device *device = pipeline->device;
+    uint64_t buffers[VYRE_LIMIT_ARGUMENTS];
+    vyre_plan_value values[VYRE_LIMIT_ARGUMENTS];
+    vyre_plan plan;
+    VYRE_TRY(vyre_pipeline_begin(pipeline, config));
+    vyre_status status =
+        begin_residents(device, pipeline->program, bindings, count, buffers, values);
+    if (!status) {
+        status = make_plan(pipeline, values, count, config, &plan);
+        end_residents(device, pipeline->program, bindings, count, 0);
+    }
+    if (!status) {
+        status = vyre_shared_program(&plan, device->profile.max_shared_memory_bytes, device->name,
+                                     out_program);
+        vyre_plan_deinit(&plan);
+    }
+    vyre_device_end(device);
+    return vyre_device_explain(device, pipeline->program, config, status);
+}
+
+static vyre_status run_fitted(vyre_pipeline *pipeline, const vyre_binding *bindings, size_t count,
+                              const vyre_dispatch_config *config, vyre_timing *out_timing,
+                              uint64_t *out_ticket) {
+    vyre_pipeline *own;
+    vyre_program *program;
+    vyre_dispatch_config rest;
+    uint64_t start_ns = config && config->timeout_ns ? vyre_now_ns() : 0;
+    VYRE_TRY(fit(pipeline, bindings, count, vyre_config_or_default(config), &program));
+    vyre_status status = vyre_device_compile(pipeline->device, program, config, &own);
+    vyre_program_release(program);
+    if (status) {
+        return status;
+    }
+    status = vyre_config_rest(config, start_ns, pipeline->program, &rest);
+    if (!status) {
+        status = vyre_pipeline_run_resident(own, bindings, count, config ? &rest : NULL, out_timing,
+                                            out_ticket);
+    }
+    vyre_pipeline_release(own);
+    return status;
+}
+
 vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_binding *bindings,
                                        size_t count, const vyre_dispatch_config *config,
                                        vyre_timing *out_timing, uint64_t *out_ticket) {
     vyre_device *device = pipeline->device;
+    if (pipeline->is_sized) {
+        return run_fitted(pipeline, bindings, count, config, out_timing, out_ticket);
+    }
     bool is_default = !config;
     config = vyre_config_or_default(config);
     uint64_t buffers[VYRE_LIMIT_ARGUMENTS], ticket = 0;

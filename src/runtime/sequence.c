@@ -11,6 +11,7 @@
 #include "pass/records.h"
 #include "pass/split.h"
 #include "runtime/device.h"
+#include "runtime/places.h"
 #include "trace/trace.h"
 
 /* One phase, as the backend gets it. */
@@ -24,7 +25,8 @@ struct vyre_sequence {
     vyre_program *original; /* as the caller binds its arguments */
     vyre_program *program;  /* without records and grid barriers that the backend does not have */
     bool was_split;
-    bool whole; /* the backend takes it as it is now: parts[0] has its pipeline */
+    bool whole;           /* the backend takes it as it is now: parts[0] has its pipeline */
+    bool lends_constants; /* constant arrays are buffers of the parts */
     part *parts;
     uint32_t part_count;
 };
@@ -42,10 +44,37 @@ static bool has_phases(const vyre_ir *ir) {
     return scratch || ir->step_count != 1 || ir->phases[0].from_resource != VYRE_NONE;
 }
 
+/* Backends of ABI 1.1 and before know no constant arrays. */
+static bool lends_constants(const vyre_backend *backend, const vyre_program *program) {
+    return vyre_program_ir(program)->data_bytes &&
+           !(backend->slots->features(backend) & VYRE_FEATURE_CONSTANT_ARRAYS);
+}
+
+/* Steps that came after the first edition of the language, which older backends do not know. */
+static bool has_new_steps(const vyre_ir *ir) {
+    bool found = false;
+    for (uint32_t i = 0; i < ir->step_count && !found; i++) {
+        found = ir->steps[i].kind > VYRE_STEP_REPEAT_WHILE;
+    }
+    for (uint32_t i = 0; i < ir->size_count && !found; i++) {
+        found = ir->sizes[i].op == VYRE_SIZE_ITERATION;
+    }
+    for (uint32_t i = 0; i < ir->phase_count && !found; i++) {
+        found = ir->phases[i].from_resource != VYRE_NONE && ir->phases[i].dimensions > 1;
+    }
+    return found;
+}
+
+/* Whether the backend runs all steps of a program by itself. */
+static bool runs_steps(uint32_t features, const vyre_ir *ir) {
+    return features & VYRE_FEATURE_PHASES && (features & VYRE_FEATURE_STEPS || !has_new_steps(ir));
+}
+
 bool vyre_sequence_needed(const vyre_backend *backend, const vyre_program *program) {
     uint32_t features = backend->slots->features(backend);
+    const vyre_ir *ir = vyre_program_ir(program);
     return (!(features & VYRE_FEATURE_RECORDS) && vyre_has_records(program)) ||
-           (!(features & VYRE_FEATURE_PHASES) && has_phases(vyre_program_ir(program))) ||
+           lends_constants(backend, program) || (!runs_steps(features, ir) && has_phases(ir)) ||
            (!(features & VYRE_FEATURE_GRID_SYNC) && has_grid_barriers(program));
 }
 
@@ -55,7 +84,7 @@ static vyre_status make_part(vyre_sequence *s, vyre_device *device, uint64_t dea
     if (s->whole) {
         p->phase.program = vyre_program_retain(s->program);
     } else {
-        VYRE_TRY(vyre_phase_extract(s->program, index, &p->phase));
+        VYRE_TRY(vyre_phase_extract(s->program, index, s->lends_constants, &p->phase));
     }
     return vyre_device_compile_whole(device, p->phase.program, deadline_ns, &p->native);
 }
@@ -80,7 +109,8 @@ static vyre_status make_parts(vyre_sequence *s, vyre_device *device, const vyre_
         vyre_program_release(s->program);
         s->program = split;
     }
-    s->whole = features & VYRE_FEATURE_PHASES;
+    s->lends_constants = lends_constants(s->backend, s->program);
+    s->whole = runs_steps(features, vyre_program_ir(s->program)) && !s->lends_constants;
     s->part_count = s->whole ? 1 : vyre_program_ir(s->program)->phase_count;
     s->parts = vyre_alloc_zeroed(s->part_count, sizeof *s->parts);
     if (!s->parts) {
@@ -156,6 +186,7 @@ typedef struct run {
     const vyre_backend *backend;
     const vyre_ir *ir;
     vyre_plan plan;
+    vyre_call call; /* the plan again */
     vyre_dispatch_config part_config;
     uint64_t deadline_ns; /* 0: none */
     bool resident;
@@ -359,16 +390,21 @@ static vyre_status check_groups(const run *r, const vyre_grid *grid) {
                      backend->slots->id(backend), most[0], most[1], most[2]);
 }
 
+static uint64_t size_now(const run *r, uint32_t size) {
+    return vyre_call_size(r->ir, &r->call, size, r->iterations);
+}
+
 static vyre_status run_phase(run *r, uint32_t index) {
     const vyre_phase *phase = &r->ir->phases[index];
     const part *p = &r->sequence->parts[index];
     bool from_memory = phase->from_resource != VYRE_NONE;
-    int64_t count = 0;
+    int64_t counts[3] = {0};
     VYRE_TRY(check_time(r));
-    if (from_memory) {
-        VYRE_TRY(read_element(r, phase->from_resource, r->plan.sizes[phase->from_index], &count));
+    for (uint32_t i = 0; i < phase->dimensions && from_memory; i++) {
+        uint64_t element = size_now(r, phase->from_index) + i;
+        VYRE_TRY(read_element(r, phase->from_resource, element, &counts[i]));
     }
-    vyre_grid grid = vyre_plan_grid(&r->plan, index, count);
+    vyre_grid grid = vyre_call_grid(r->ir, &r->call, index, r->iterations, counts);
     if (!grid.domain[0] || !grid.domain[1] || !grid.domain[2]) {
         return VYRE_OK;
     }
@@ -387,7 +423,7 @@ static vyre_status run_steps(run *r, uint32_t first, uint32_t end);
 
 static vyre_status run_repeat(run *r, uint32_t index) {
     const vyre_step *step = &r->ir->steps[index];
-    uint64_t size = r->plan.sizes[step->size];
+    uint64_t size = size_now(r, step->size);
     for (uint64_t iteration = 0;; iteration++) {
         int64_t more = iteration < size;
         VYRE_TRY(check_time(r));
@@ -402,12 +438,43 @@ static vyre_status run_repeat(run *r, uint32_t index) {
     }
 }
 
+static vyre_status read_flag(run *r, const vyre_step *step, bool *out_set) {
+    int64_t value;
+    VYRE_TRY(check_time(r));
+    VYRE_TRY(read_element(r, step->resource, size_now(r, step->size), &value));
+    *out_set = value != 0;
+    return VYRE_OK;
+}
+
+static void swap_arrays(run *r, const vyre_step *step) {
+    array kept = r->arrays[step->resource];
+    r->arrays[step->resource] = r->arrays[step->size];
+    r->arrays[step->size] = kept;
+}
+
 static vyre_status run_steps(run *r, uint32_t first, uint32_t end) {
-    for (uint32_t i = first; i < end; i = r->ir->steps[i].end) {
-        VYRE_TRY(r->ir->steps[i].kind == VYRE_STEP_PHASE ? run_phase(r, r->ir->steps[i].size)
-                                                         : run_repeat(r, i));
+    const vyre_step *steps = r->ir->steps;
+    bool was_taken = false; /* the `if` in front of an `else` */
+    for (uint32_t i = first; i < end; i = steps[i].end) {
+        switch (steps[i].kind) {
+        case VYRE_STEP_PHASE: VYRE_TRY(run_phase(r, steps[i].size)); break;
+        case VYRE_STEP_SWAP: swap_arrays(r, &steps[i]); break;
+        case VYRE_STEP_IF:
+            VYRE_TRY(read_flag(r, &steps[i], &was_taken));
+            VYRE_TRY(was_taken ? run_steps(r, i + 1, steps[i].end) : VYRE_OK);
+            break;
+        case VYRE_STEP_ELSE:
+            VYRE_TRY(was_taken ? VYRE_OK : run_steps(r, i + 1, steps[i].end));
+            break;
+        default: VYRE_TRY(run_repeat(r, i)); break;
+        }
     }
     return VYRE_OK;
+}
+
+static bool is_lent(const run *r, uint32_t resource) {
+    return r->sequence->lends_constants &&
+           r->ir->resources[resource].kind == VYRE_RESOURCE_CONSTANT;
 }
 
 /* Arrays on the host. What a program writes lies in the caller's outputs as far as possible. */
@@ -440,18 +507,46 @@ static vyre_status place_on_host(run *r, const vyre_input *inputs, vyre_output *
                 return vyre_no_memory("to run `%s` phase by phase",
                                       vyre_program_name(r->sequence->program));
             }
+        } else if (is_lent(r, i)) { /* read alone */
+            r->arrays[i].data =
+                (uint8_t *)(uintptr_t)vyre_constant_data(r->ir, &r->ir->resources[i]);
         }
     }
     return VYRE_OK;
 }
 
-static void take_from_host(run *r, vyre_output *outputs) {
+/* Whether the contents of an array are in the memory of another output, by a swap. */
+static bool is_in_other_output(const run *r, const vyre_output *outputs, uint32_t output) {
+    const uint8_t *data = r->arrays[r->ir->args[r->plan.outputs[output]].resource].data;
+    bool found = false;
+    for (uint32_t i = 0; i < r->plan.output_count && !found; i++) {
+        found = i != output && outputs[i].size && outputs[i].data == data;
+    }
+    return found;
+}
+
+/* Contents that stand where others belong make way first. */
+static vyre_status take_from_host(run *r, vyre_output *outputs) {
+    for (uint32_t i = 0; i < r->plan.output_count; i++) {
+        array *a = &r->arrays[r->ir->args[r->plan.outputs[i]].resource];
+        if (is_in_other_output(r, outputs, i)) {
+            uint8_t *copy = vyre_alloc(a->size);
+            if (!copy) {
+                return vyre_no_memory("to run `%s` phase by phase",
+                                      vyre_program_name(r->sequence->program));
+            }
+            memcpy(copy, a->data, a->size);
+            vyre_free(a->owned[0]);
+            a->owned[0] = a->data = copy;
+        }
+    }
     for (uint32_t i = 0; i < r->plan.output_count; i++) {
         const array *a = &r->arrays[r->ir->args[r->plan.outputs[i]].resource];
         if (a->data != outputs[i].data && a->size) {
             memcpy(outputs[i].data, a->data, a->size);
         }
     }
+    return VYRE_OK;
 }
 
 /* Arrays on the device. */
@@ -497,6 +592,9 @@ static vyre_status place_on_device(run *r, const vyre_input *inputs, const uint6
         if (r->ir->resources[i].kind == VYRE_RESOURCE_SCRATCH) {
             VYRE_TRY(allocate(r, &r->arrays[i]));
             VYRE_TRY(upload_zeros(r, &r->arrays[i]));
+        } else if (is_lent(r, i)) {
+            VYRE_TRY(allocate(r, &r->arrays[i]));
+            VYRE_TRY(upload(r, &r->arrays[i], vyre_constant_data(r->ir, &r->ir->resources[i])));
         }
     }
     return VYRE_OK;
@@ -542,6 +640,7 @@ static vyre_status begin_run(run *r, const vyre_sequence *s, const vyre_call *ca
             call->config->timeout_ns < UINT64_MAX - now ? now + call->config->timeout_ns : 0;
     }
     VYRE_TRY(vyre_plan_init_again(&r->plan, s->original, s->program, s->was_split, call));
+    r->call = vyre_plan_call(&r->plan, NULL, NULL);
     r->arrays = vyre_alloc_zeroed(r->ir->resource_count, sizeof *r->arrays);
     r->iterations = vyre_alloc_zeroed(r->ir->step_count, sizeof *r->iterations);
     if (!r->arrays || !r->iterations) {
@@ -553,6 +652,8 @@ static vyre_status begin_run(run *r, const vyre_sequence *s, const vyre_call *ca
         if (row->kind <= VYRE_RESOURCE_SCRATCH) {
             uint64_t length = vyre_plan_length(&r->plan, i);
             r->arrays[i].size = (size_t)(length * vyre_resource_stride(r->ir, row));
+        } else if (row->kind == VYRE_RESOURCE_CONSTANT) {
+            r->arrays[i].size = (size_t)vyre_resource_bytes(row);
         }
     }
     return VYRE_OK;
@@ -575,8 +676,7 @@ static vyre_status run_on_device(run *r, const vyre_call *call, vyre_output *out
 static vyre_status run_on_host(run *r, const vyre_call *call, vyre_output *outputs) {
     VYRE_TRY(place_on_host(r, call->inputs, outputs));
     VYRE_TRY(run_steps(r, 0, r->ir->step_count));
-    take_from_host(r, outputs);
-    return VYRE_OK;
+    return take_from_host(r, outputs);
 }
 
 vyre_status vyre_sequence_run(const vyre_sequence *s, const vyre_call *call, vyre_output *outputs) {
@@ -587,9 +687,45 @@ vyre_status vyre_sequence_run(const vyre_sequence *s, const vyre_call *call, vyr
                                     : run_on_host(&r, call, outputs));
 }
 
+/* Contents that swaps have left in other buffers go home through the host, since backends need not
+ * copy from buffer to buffer. All are read before the first is written. */
+static vyre_status bring_home(run *r, const uint64_t *buffers, uint8_t **copies) {
+    VYRE_TRY(wait_for_parts(r));
+    for (uint32_t arg = 0; arg < r->ir->arg_count; arg++) {
+        uint32_t resource = r->ir->args[arg].resource;
+        const array *a = resource == VYRE_NONE ? NULL : &r->arrays[resource];
+        if (!a || a->buffer == buffers[arg] || !a->size) {
+            continue;
+        }
+        copies[arg] = vyre_alloc(a->size);
+        if (!copies[arg]) {
+            return vyre_no_memory("to run `%s` phase by phase",
+                                  vyre_program_name(r->sequence->program));
+        }
+        VYRE_TRY(read_back(r, a, 0, copies[arg], a->size));
+    }
+    for (uint32_t arg = 0; arg < r->ir->arg_count; arg++) {
+        if (copies[arg]) {
+            const array home = {.size = r->arrays[r->ir->args[arg].resource].size,
+                                .buffer = buffers[arg]};
+            VYRE_TRY(upload(r, &home, copies[arg]));
+        }
+    }
+    return VYRE_OK;
+}
+
 static vyre_status run_on_buffers(run *r, const uint64_t *buffers) {
     VYRE_TRY(place_on_device(r, NULL, buffers));
-    return run_steps(r, 0, r->ir->step_count);
+    VYRE_TRY(run_steps(r, 0, r->ir->step_count));
+    if (!vyre_places_change(r->ir)) {
+        return VYRE_OK;
+    }
+    uint8_t *copies[VYRE_LIMIT_ARGUMENTS] = {NULL};
+    vyre_status status = bring_home(r, buffers, copies);
+    for (uint32_t arg = 0; arg < r->ir->arg_count; arg++) {
+        vyre_free(copies[arg]);
+    }
+    return status;
 }
 
 vyre_status vyre_sequence_run_resident(const vyre_sequence *s, const vyre_call *call,

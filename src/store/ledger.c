@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/hash.h"
 
 enum {
@@ -30,7 +31,11 @@ bool vyre_store_ledger_write(int lock, const vyre_store_ledger *ledger) {
     uint64_t words[WORD_COUNT + 1];
     memcpy(words, ledger, sizeof *ledger);
     words[WORD_COUNT] = sign(words);
-    return pwrite(lock, words, sizeof words, 0) == sizeof words;
+    vyre_file_guard guard;
+    vyre_file_guard_begin(&guard);
+    bool is_written = pwrite(lock, words, sizeof words, 0) == sizeof words;
+    vyre_file_guard_end(&guard);
+    return is_written;
 }
 
 /* Of this process: since it started, and what the ledger does not have yet. */

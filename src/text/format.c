@@ -36,6 +36,7 @@ typedef struct formatter {
     vyre_strbuf out;
     size_t line_start; /* of the line that is being written */
     uint32_t depth;    /* blocks that are open */
+    uint32_t brackets; /* lists that are open, in which `;` ends no statement */
     bool in_statement; /* the statement has begun and not ended */
     bool else_open;    /* it is an `else` whose block comes next */
     bool flat[VYRE_LIMIT_NESTING +
@@ -72,6 +73,7 @@ typedef struct context {
     const piece *before;
     piece *opened[2]; /* each `<` that only a type stands behind, the inner one last */
     uint32_t opened_count;
+    bool after_step;   /* the step of a range comes, which may have a sign */
     bool after_struct; /* a struct's name comes, or its brace */
     bool in_struct;
 } context;
@@ -93,6 +95,19 @@ static void classify_angle(context *c, piece *here) {
     } else if (!is_type) {
         c->opened_count = 0;
     }
+}
+
+/* A sign stands behind no operand; behind the brace of an `if` with a value, in its line, it
+ * subtracts. */
+static void classify_sign(formatter *f, context *c, piece *here) {
+    bool may_be_sign = here->kind == VYRE_TOKEN_MINUS || here->kind == VYRE_TOKEN_NOT ||
+                       here->kind == VYRE_TOKEN_COMPLEMENT;
+    bool is_behind = c->before && ends_operand(c->before);
+    bool is_behind_value = here->kind == VYRE_TOKEN_MINUS && !here->line_before && c->before &&
+                           c->before->kind == VYRE_TOKEN_RIGHT_BRACE;
+    here->unary = may_be_sign && (c->after_step || !(is_behind || is_behind_value));
+    c->after_step = is_behind && here->kind == VYRE_TOKEN_NAME &&
+                    vyre_str_is((vyre_str){f->source->text + here->offset, here->length}, "step");
 }
 
 static void classify_struct(formatter *f, context *c, piece *here) {
@@ -122,9 +137,7 @@ static void classify(formatter *f) {
         if (here->kind == VYRE_TOKEN_COMMENT) {
             continue;
         }
-        bool may_be_sign = here->kind == VYRE_TOKEN_MINUS || here->kind == VYRE_TOKEN_NOT ||
-                           here->kind == VYRE_TOKEN_COMPLEMENT;
-        here->unary = may_be_sign && !(c.before && ends_operand(c.before));
+        classify_sign(f, &c, here);
         classify_angle(&c, here);
         classify_struct(f, &c, here);
         c.before = here;
@@ -190,7 +203,8 @@ static bool wants_space(const piece *left, const piece *right) {
     case VYRE_TOKEN_RIGHT_BRACE: return true;
     case VYRE_TOKEN_LEFT_BRACKET:
     case VYRE_TOKEN_LEFT_PAREN:
-        if (left->kind == VYRE_TOKEN_NAME || left->kind == VYRE_TOKEN_TYPE) {
+        if (left->kind == VYRE_TOKEN_NAME || left->kind == VYRE_TOKEN_TYPE ||
+            left->kind == VYRE_TOKEN_RIGHT_BRACKET) {
             return false;
         }
         break;
@@ -277,6 +291,13 @@ static void end_line(formatter *f, bool has_trailer) {
     }
 }
 
+/* Whether a piece behind a brace goes on with an expression that an `if` is part of: no statement
+ * starts with it. */
+static bool continues_value(const piece *right) {
+    return right->kind == VYRE_TOKEN_RIGHT_PAREN || right->kind == VYRE_TOKEN_RIGHT_BRACKET ||
+           (is_operator(right->kind) && !right->unary);
+}
+
 /* Whether a line ends between two pieces. */
 static bool wants_line(const formatter *f, const piece *left, const piece *right) {
     bool inside_flat = f->depth && f->flat[f->depth];
@@ -304,11 +325,14 @@ static bool wants_line(const formatter *f, const piece *left, const piece *right
     case VYRE_TOKEN_COMMA: return false;
     default: break;
     }
+    if (left->kind == VYRE_TOKEN_RIGHT_BRACE && continues_value(right)) {
+        return right->line_before;
+    }
     switch (left->kind) {
     case VYRE_TOKEN_COMMA: return left->fields ? !inside_flat : right->line_before;
     case VYRE_TOKEN_LEFT_BRACE:
-    case VYRE_TOKEN_RIGHT_BRACE:
-    case VYRE_TOKEN_SEMICOLON: return !inside_flat;
+    case VYRE_TOKEN_RIGHT_BRACE: return !inside_flat;
+    case VYRE_TOKEN_SEMICOLON: return f->brackets ? right->line_before : !inside_flat;
     default: return right->line_before;
     }
 }
@@ -374,8 +398,16 @@ static void put_piece(formatter *f, size_t index) {
         f->depth--;
         f->in_statement = f->else_open = false;
         break;
-    case VYRE_TOKEN_LEFT_BRACE:
-    case VYRE_TOKEN_SEMICOLON: f->in_statement = f->else_open = false; break;
+    case VYRE_TOKEN_LEFT_BRACE: f->in_statement = f->else_open = false; break;
+    case VYRE_TOKEN_SEMICOLON:
+        f->in_statement = f->brackets;
+        f->else_open = false;
+        break;
+    case VYRE_TOKEN_LEFT_BRACKET:
+        f->brackets++;
+        f->in_statement = true;
+        break;
+    case VYRE_TOKEN_RIGHT_BRACKET: f->brackets -= f->brackets > 0; break;
     case VYRE_TOKEN_COMMA: f->in_statement = !here->fields; break;
     case VYRE_TOKEN_ELSE: f->in_statement = f->else_open = true; break;
     default: f->in_statement = true; break;

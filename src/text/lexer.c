@@ -142,7 +142,9 @@ static const char *block_comment_end(const char *at, const char *end) {
 /* The advice for characters that people bring from other languages. */
 static const char *character_fix(char c) {
     switch (c) {
-    case '#': return "start comments with //, and constants with `const NAME = number;`";
+    case '#':
+        return "start comments with //, and constants with `const NAME = number;`; there are no "
+               "directives";
     case '?': return "write select(condition, a, b) for a choice between two values";
     case '@': return "remove it; attributes are words, such as `workgroup 256`";
     case '\\': return "remove it; a statement may continue on the next line";
@@ -153,6 +155,13 @@ static const char *character_fix(char c) {
     }
 }
 
+/* Whether a # or @ is the first of the text. */
+static bool is_first_mark(vyre_source *source, const char *at) {
+    const char **mark = &source->marks[*at == '@'];
+    *mark = *mark ? *mark : at;
+    return *mark == at;
+}
+
 /* A whole run of characters that mean nothing is one mistake. */
 static void skip_unexpected(vyre_lexer *lexer) {
     const char *at = lexer->at, *end = lexer->source->end;
@@ -160,11 +169,18 @@ static void skip_unexpected(vyre_lexer *lexer) {
     while (after < end && class_of(*after) == OTHER && *after != '"') {
         after++;
     }
+    const char *line = *at == '#' ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+    after = line ? line : after; /* a comment or directive of other languages */
     size_t first = 1;
     while (at + first < after && (at[first] & 0xc0) == 0x80) {
         first++;
     }
+    lexer->at = after;
+    lexer->skipped = true;
     unsigned char c = (unsigned char)*at;
+    if ((c == '#' || c == '@') && !is_first_mark(lexer->source, at)) {
+        return;
+    }
     vyre_spot spot = spot_of(lexer, at, (size_t)(after - at));
     if (c < 0x20 || c == 0x7f) {
         vyre_source_report(lexer->source, spot, 101, character_fix(*at),
@@ -173,8 +189,6 @@ static void skip_unexpected(vyre_lexer *lexer) {
         vyre_source_report(lexer->source, spot, 101, character_fix(*at),
                            "unexpected character `%.*s`", (int)first, at);
     }
-    lexer->at = after;
-    lexer->skipped = true;
 }
 
 /* Behind white space, comments unless they are wanted, and characters that mean nothing; keeps
@@ -314,7 +328,8 @@ static const char *number_end(const char *at, const char *end) {
         bool hex_follows = hexadecimal && end - at > 1 &&
                            ((at[1] >= 'a' && at[1] <= 'f') || (at[1] >= 'A' && at[1] <= 'F'));
         bool is_point = *at == '.' && (digit_follows || hex_follows);
-        if (!is_point && !((*at == '+' || *at == '-') && at[-1] == exponent && digit_follows)) {
+        if (!is_point &&
+            !((*at == '+' || *at == '-') && (at[-1] | 0x20) == exponent && digit_follows)) {
             break;
         }
     }
@@ -393,7 +408,8 @@ static void lex_string(vyre_lexer *lexer, vyre_token *token) {
     token->length = (uint32_t)(after - at);
     token->malformed = true;
     vyre_source_report(lexer->source, spot_of(lexer, at, token->length), 101,
-                       "remove it; write a character as 'a'", "the language has no strings");
+                       "remove it; a kernel prints nothing, and a character is written as 'a'",
+                       "the language has no strings");
     lexer->at = after;
 }
 
@@ -469,6 +485,14 @@ void vyre_lexer_next(vyre_lexer *lexer, vyre_token *out_token) {
     lex_other(lexer, at, class, out_token);
 }
 
+/* Whether only the end of another item stands before a word in its line. */
+static bool follows_item(const vyre_lexer *lexer, const char *at) {
+    while (at > lexer->line_start && class_of(at[-1]) == SPACE) {
+        at--;
+    }
+    return at == lexer->line_start || at[-1] == ';' || at[-1] == '}' || at[-1] == '/';
+}
+
 /* Whether `struct` stands at `at` and starts an item: it may be a name elsewhere, so a name and a
  * brace follow. */
 static bool starts_struct(const vyre_lexer *lexer, const char *at, bool deep) {
@@ -495,7 +519,7 @@ static bool starts_item(const vyre_lexer *lexer, const char *at, size_t length, 
         !(length == 7 && !memcmp(at, "program", 7))) {
         return false;
     }
-    if (is_const && deep && at != lexer->line_start) {
+    if (is_const && at != lexer->line_start && (deep || !follows_item(lexer, at))) {
         return false;
     }
     vyre_lexer ahead = *lexer;

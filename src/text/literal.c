@@ -114,7 +114,7 @@ bool vyre_literal_read(vyre_str text, vyre_literal *out_literal) {
         skip_digits(text, &at, literal->base);
     }
     char exponent = literal->base == 16 ? 'p' : 'e';
-    if (literal->base != 2 && at < text.size && text.data[at] == exponent) {
+    if (literal->base != 2 && at < text.size && (text.data[at] | 0x20) == exponent) {
         at++;
         literal->real = true;
         at += at < text.size && (text.data[at] == '+' || text.data[at] == '-');

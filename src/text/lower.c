@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "ir/diagnostic.h"
 #include "ir/lookup.h"
+#include "text/foreign.h"
 
 void lower_no_memory(vyre_lower *lower) {
     lower->unit->source.no_memory = true;
@@ -22,6 +23,8 @@ bool lower_start(vyre_lower *lower, const char *name) {
         return false;
     }
     lower->builder = lower->spare;
+    lower->program++;
+    lower->shapes.count = 0;
     return true;
 }
 
@@ -188,6 +191,23 @@ static void find_near(const vyre_lower *lower, vyre_near *near, bool is_call) {
     }
 }
 
+/* One report of a word of other languages is enough for a line, as in the index of a thread. */
+static bool is_told(vyre_lower *lower, uint32_t line) {
+    bool told =
+        lower->foreign_line == line && lower->builder && vyre_builder_errors(lower->builder) > 0;
+    lower->foreign_line = line;
+    return told;
+}
+
+/* From here on the name is passed over in silence. */
+static void poison_name(vyre_lower *lower, uint32_t symbol, bool is_call) {
+    vyre_name_binding poison = {.symbol = symbol, .kind = VYRE_BINDING_POISON, .used = true};
+    if (!is_call && lower->builder && lower->blocks.count &&
+        !vyre_names_bind(&lower->unit->names, poison)) {
+        lower_no_memory(lower);
+    }
+}
+
 void lower_unknown(vyre_lower *lower, vyre_node node, uint32_t symbol, bool is_call) {
     vyre_str text = vyre_symbol_text(&lower->unit->names, symbol);
     const vyre_word *word = lower_word(lower, symbol);
@@ -195,7 +215,16 @@ void lower_unknown(vyre_lower *lower, vyre_node node, uint32_t symbol, bool is_c
     if (lower->builder && vyre_builder_errors(lower->builder) > VYRE_LIMIT_DIAGNOSTICS) {
         return; /* nobody will see it */
     }
-    if (word->class_of == VYRE_WORD_OPERATOR && is_call) {
+    const char *foreign = vyre_foreign_fix(text), *type = vyre_foreign_type(text);
+    if (foreign && is_told(lower, node.line)) {
+        poison_name(lower, symbol, is_call);
+        return;
+    }
+    if (foreign) {
+        vyre_strbuf_puts(&fix, foreign);
+    } else if (type) {
+        vyre_strbuf_printf(&fix, is_call ? "write %s(...)" : "write %s", type);
+    } else if (word->class_of == VYRE_WORD_OPERATOR && is_call) {
         vyre_strbuf_printf(&fix, "write it as an operator: %s",
                            vyre_operator_form((vyre_op)word->code));
     } else {
@@ -217,12 +246,7 @@ void lower_unknown(vyre_lower *lower, vyre_node node, uint32_t symbol, bool is_c
         lower_no_memory(lower);
     }
     vyre_strbuf_free(&fix);
-    if (!is_call && lower->builder && lower->blocks.count) {
-        vyre_name_binding poison = {.symbol = symbol, .kind = VYRE_BINDING_POISON, .used = true};
-        if (!vyre_names_bind(&lower->unit->names, poison)) {
-            lower_no_memory(lower);
-        }
-    }
+    poison_name(lower, symbol, is_call);
 }
 
 bool lower_open(vyre_lower *lower, vyre_lower_block block) {

@@ -7,14 +7,16 @@
  * lower_program.c    programs, phases, repeats
  * lower_statement.c  declarations and assignments
  * lower_block.c      if, loops, inline, and the jumps out of them
+ * lower_range.c      the range of a `for`
  * lower_expression.c numbers, operators, names, conversions
  * lower_composite.c  values of several scalars: vectors and structs, their parts, making them
  * lower_vector.c     operators and functions on vectors, component by component
- * lower_place.c      what can be assigned to, and assigning
+ * lower_element_index.c      what can be assigned to, and assigning
  * lower_call.c       calls of operations
  * lower_function.c   calls of functions, which are inlined
  * lower_size.c       sizes, and constants of the file
  * lower_struct.c     structs of the file
+ * lower_array.c      constant arrays, arrays of several dimensions
  * lower_unit.c       texts and their items, going from one to another and back
  * lower_library.c    operations of the library by their id
  * lower_splice.c     calls of programs, whose steps stand in place of the call
@@ -75,13 +77,25 @@ typedef struct vyre_constant {
     uint32_t item;
     uint8_t state; /* not computed, being computed, computed */
     vyre_operand value;
+    uint32_t program; /* in which an array was declared last */
+    uint32_t lengths[VYRE_MOST_DIMENSIONS], dimensions;
+    vyre_name_binding array; /* of an array, else POISON */
+    VYRE_VEC(uint64_t) bits; /* its elements */
 } vyre_constant;
 
 typedef struct vyre_lower_parameter {
     uint32_t symbol, line, column;
-    uint8_t kind;  /* vyre_argument_kind */
-    uint16_t type; /* vyre_value_type */
+    uint8_t kind;       /* vyre_argument_kind */
+    uint16_t type;      /* vyre_value_type */
+    uint8_t dimensions; /* of an array; 0: any, seen as one row of elements */
 } vyre_lower_parameter;
+
+/* The lengths of an array of several dimensions. */
+typedef struct vyre_array_shape {
+    uint32_t dimensions;
+    bool fixed;                             /* lengths are numbers, else sizes to be copied */
+    uint32_t lengths[VYRE_MOST_DIMENSIONS]; /* slowest first */
+} vyre_array_shape;
 
 typedef struct vyre_function {
     uint32_t item;
@@ -206,11 +220,14 @@ typedef struct vyre_lower {
     bool spliced;                     /* the current function has no block of its own */
     bool silent;                      /* warnings were given before */
     uint32_t depth;                   /* of expressions and calls, inlined ones included */
+    uint32_t program;                 /* number of the one that is being built */
     uint32_t loops;                   /* open ones */
     bool poisoned;                    /* something the program uses is wrong, as the list knows */
+    uint32_t foreign_line;            /* of the latest report of a word of other languages */
     uint64_t inlined;                 /* nodes of inlined functions, of the whole file */
     bool exhausted;                   /* they were too many, as has been reported */
-    VYRE_VEC(uint8_t) written;        /* by resource: whether something may have written it */
+    VYRE_VEC(vyre_array_shape) shapes;
+    VYRE_VEC(uint8_t) written; /* by resource: whether something may have written it */
     VYRE_VEC(vyre_fill) fills;
     VYRE_VEC(vyre_lower_parameter) head; /* parameters of programs that are being called */
     VYRE_VEC(vyre_given) given;          /* what they are given */
@@ -433,7 +450,7 @@ vyre_operand lower_each(vyre_lower *lower, const vyre_operand *operands, uint32_
 vyre_operand lower_vector_call(vyre_lower *lower, vyre_node node, vyre_context_word word,
                                vyre_value_type expected);
 
-/* lower_place.c */
+/* lower_element_index.c */
 
 /* What a NAME, ELEMENT, or a FIELD of either, stands for, as something to be written. */
 vyre_text_place lower_writable(vyre_lower *lower, uint32_t number);
@@ -536,6 +553,13 @@ void lower_end(vyre_lower *lower, vyre_node node);
 void lower_jump(vyre_lower *lower, uint32_t number);
 void lower_unread(vyre_lower *lower);
 
+/* lower_range.c */
+
+/* First, end and step of a `for`, whose nodes are given; VYRE_NONE for a mistake. True for a range
+ * that counts down: its numbers are complements, and so is its counter. */
+bool lower_range(vyre_lower *lower, const uint32_t nodes[3], uint32_t values[3]);
+uint32_t lower_complement(vyre_lower *lower, uint32_t value, vyre_spot spot);
+
 /* lower_size.c */
 
 /* A size of the program, VYRE_NONE for a mistake. */
@@ -545,6 +569,8 @@ uint32_t lower_size(vyre_lower *lower, uint32_t node);
 uint32_t lower_length_of(vyre_lower *lower, const vyre_name_binding *array);
 
 /* What a size gives, as a value of the phase. The program must have made sure that it fits. */
+/* Whether it is a number, which it then gives. */
+bool lower_size_is_number(const vyre_lower *lower, uint32_t size, uint64_t *out_number);
 uint32_t lower_size_value(vyre_lower *lower, uint32_t size, vyre_type type);
 
 /* Whether all that an expression names is known when the file is read. */
@@ -555,8 +581,47 @@ vyre_operand lower_evaluate(vyre_lower *lower, uint32_t node, vyre_value_type ex
 uint32_t lower_count(vyre_lower *lower, uint32_t node, uint32_t most, uint32_t code,
                      const char *what);
 
-/* The value of a constant of the file, computed if it was not yet. */
+/* The value of a constant of the file, computed if it was not yet; POISON of an array. */
 vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number);
+/* Gives the value of a constant, or of an element of one, the type it was declared with. */
+void lower_settle_constant(vyre_lower *lower, vyre_operand *value, vyre_type type, vyre_spot spot);
+
+/* lower_array.c */
+
+/* Computes the elements of a constant array; false after a report. `node` is its CONSTANT. */
+bool lower_elements(vyre_lower *lower, uint32_t number, vyre_node node);
+
+/* The constant array that a symbol stands for, as a resource of the program; NULL if it is none. A
+ * mistake in it was reported, and gives a POISON. */
+const vyre_name_binding *lower_constant_array(vyre_lower *lower, uint32_t symbol);
+
+/* The shape of an array with these lengths, as bindings have it: numbers, or sizes of the program.
+ * 0 for one dimension, or after a report. */
+uint32_t lower_fixed_shape(vyre_lower *lower, uint32_t lengths, const char *what);
+uint32_t lower_shape(vyre_lower *lower, uint32_t lengths);
+
+/* A shape of so many dimensions, for a function without a caller. */
+uint32_t lower_any_shape(vyre_lower *lower, uint32_t dimensions);
+
+/* The number of dimensions of an array. */
+uint32_t lower_dimensions(const vyre_lower *lower, const vyre_name_binding *array);
+
+/* The index of an element, the b of its node, as one number; VYRE_NONE after a report. Where an
+ * index is outside of its dimension, so is that number. `array` may be NULL. */
+uint32_t lower_element_index(vyre_lower *lower, const vyre_name_binding *array, vyre_node element);
+
+/* A length of an array as a size of the program, and as a value; `dimension` exists. */
+uint32_t lower_length_size(vyre_lower *lower, const vyre_name_binding *array, uint32_t dimension);
+uint32_t lower_length_value(vyre_lower *lower, const vyre_name_binding *array, uint32_t dimension);
+
+/* The dimension that the second operand of `len` names; VYRE_NONE after a report. */
+uint32_t lower_dimension_of(vyre_lower *lower, const vyre_name_binding *array, uint32_t node);
+
+/* A length of the constant array that a symbol stands for, of the dimension that a node names. */
+vyre_operand lower_constant_dimension(vyre_lower *lower, uint32_t symbol, uint32_t node);
+
+/* An element of a constant array where a constant is computed. */
+vyre_operand lower_constant_element(vyre_lower *lower, vyre_node element);
 
 /* lower_program.c */
 

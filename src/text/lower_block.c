@@ -97,31 +97,9 @@ static bool lower_carried(vyre_lower *lower, uint32_t list, vyre_lower_block *bl
     return true;
 }
 
-/* The range of a `for`: one integer type, that of the first number that has one, else u32. */
-static void lower_range(vyre_lower *lower, const uint32_t nodes[3], uint32_t values[3]) {
-    vyre_operand operands[3];
-    vyre_type type = VYRE_TYPE_VOID;
-    for (uint32_t i = 0; i < 3; i++) {
-        if (nodes[i] == VYRE_NONE) {
-            operands[i] = vyre_plain_operand((vyre_plain){.number = 1});
-            continue;
-        }
-        operands[i] = lower_expression(lower, nodes[i], type ? type : VYRE_TYPE_U32);
-        if (!type && operands[i].kind == VYRE_OPERAND_VALUE) {
-            type = (vyre_type)operands[i].type;
-        }
-    }
-    for (uint32_t i = 0; i < 3; i++) {
-        vyre_node node = lower_node(lower, nodes[i] == VYRE_NONE ? nodes[0] : nodes[i]);
-        bool valid =
-            lower_settle(lower, &operands[i], type ? type : VYRE_TYPE_U32, vyre_node_spot(&node));
-        values[i] = valid ? (uint32_t)operands[i].value : VYRE_NONE;
-    }
-}
-
 /* Opens a loop whose carried values are the last of `values`, and binds names to its arguments. */
 static void open_loop(vyre_lower *lower, vyre_node head, vyre_lower_block block,
-                      const uint32_t *range, vyre_node counter) {
+                      const uint32_t *range, bool down, vyre_node counter) {
     uint32_t count = block.carried_values;
     size_t initial = lower->values.count - count;
     if (!vyre_vec_reserve(&lower->values, count)) {
@@ -142,6 +120,9 @@ static void open_loop(vyre_lower *lower, vyre_node head, vyre_lower_block block,
     if (!lower_open(lower, block)) {
         return;
     }
+    if (down) {
+        iteration = lower_complement(lower, iteration, vyre_node_spot(&counter));
+    }
     if (range) {
         bind_value(lower, counter, iteration, VYRE_BINDING_COUNTER, true);
     }
@@ -160,7 +141,7 @@ static void lower_for(vyre_lower *lower, vyre_node node, vyre_lower_block block)
                          vyre_parser_part(parser, node.a, VYRE_FOR_STEP)};
     vyre_node counter = lower_node(lower, vyre_parser_part(parser, node.a, VYRE_FOR_NAME));
     uint32_t range[3];
-    lower_range(lower, nodes, range);
+    bool down = lower_range(lower, nodes, range);
     uint32_t carried = vyre_parser_part(parser, node.a, VYRE_FOR_CARRIED);
     if (!lower_carried(lower, carried, &block)) {
         return;
@@ -169,7 +150,7 @@ static void lower_for(vyre_lower *lower, vyre_node node, vyre_lower_block block)
         lower->block_names.items[block.results + i].b =
             lower->block_names.items[block.carried + i].detail;
     }
-    open_loop(lower, node, block, range, counter);
+    open_loop(lower, node, block, range, down, counter);
 }
 
 /* Opens an `if`. */
@@ -187,7 +168,7 @@ static void lower_condition(vyre_lower *lower, uint32_t number) {
 }
 
 static void lower_while(vyre_lower *lower, vyre_node node, vyre_lower_block block) {
-    open_loop(lower, node, block, NULL, (vyre_node){0});
+    open_loop(lower, node, block, NULL, false, (vyre_node){0});
     vyre_node condition = lower_node(lower, node.a);
     if (condition.kind == VYRE_NODE_BOOL && condition.detail) {
         return;
@@ -223,7 +204,7 @@ void lower_head(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_WHILE: lower_while(lower, node, block); break;
     case VYRE_NODE_LOOP:
         if (lower_carried(lower, node.a, &block)) {
-            open_loop(lower, node, block, NULL, (vyre_node){0});
+            open_loop(lower, node, block, NULL, false, (vyre_node){0});
         }
         break;
     case VYRE_NODE_INLINE:
@@ -238,6 +219,11 @@ void lower_head(vyre_lower *lower, uint32_t number) {
 void lower_else(vyre_lower *lower) {
     vyre_lower_block *block = top(lower);
     lower_forget(lower, block->bindings);
+    if (block->kind == VYRE_NODE_STEP_IF) {
+        block->kind = VYRE_NODE_STEP_ELSE;
+        vyre_build_branch_else(lower->builder);
+        return;
+    }
     block->kind = VYRE_NODE_ELSE;
     vyre_build_else(lower->builder);
     block->warned = !vyre_build_reachable(lower->builder);
@@ -288,6 +274,8 @@ void lower_end(vyre_lower *lower, vyre_node node) {
     case VYRE_NODE_INLINE: end_in_builder(lower, &block); break;
     case VYRE_NODE_PHASE: vyre_build_phase_end(lower->builder); break;
     case VYRE_NODE_REPEAT: vyre_build_repeat_end(lower->builder); break;
+    case VYRE_NODE_STEP_IF:
+    case VYRE_NODE_STEP_ELSE: vyre_build_branch_end(lower->builder); break;
     default: break;
     }
     lower_close(lower);

@@ -253,6 +253,10 @@ static void lower_group(vyre_lower *lower, vyre_node call) {
 const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol) {
     vyre_name_binding *binding = vyre_names_find(&lower->unit->names, symbol);
     const vyre_word *word = lower_word(lower, symbol);
+    const vyre_name_binding *constant = binding ? NULL : lower_constant_array(lower, symbol);
+    if (constant) {
+        return constant->kind == VYRE_BINDING_ARRAY ? constant : NULL;
+    }
     if (binding) {
         binding->used = true;
         if (binding->kind == VYRE_BINDING_ARRAY) {
@@ -267,10 +271,19 @@ const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t
         lower_unknown(lower, node, symbol, false);
         return NULL;
     }
+    uint32_t number = lower->unit->names.symbols.items[symbol].item;
+    vyre_item item = number == VYRE_NONE ? (vyre_item){0} : lower->unit->items.items[number];
+    if (!binding && number != VYRE_NONE && item.kind == VYRE_ITEM_CONSTANT &&
+        lower_constant_item(lower, item.index).kind == VYRE_OPERAND_POISON) {
+        return NULL;
+    }
     vyre_name_text text;
     vyre_spot spot = vyre_node_spot(&node);
     spot.length = (uint32_t)vyre_symbol_text(&lower->unit->names, symbol).size;
-    lower_report(lower, spot, 204, "use a buffer, scratch, shared or private array here",
+    lower_report(lower, spot, 204,
+                 binding && vyre_type_is_vector(binding->type)
+                     ? "name a component, as in v.x, or use an array"
+                     : "use a buffer, scratch, shared or private array here",
                  "`%s` is %s, not an array", lower_name(lower, symbol, &text),
                  lower_kind_of(lower, symbol));
     return NULL;
@@ -306,6 +319,12 @@ bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_bin
     vyre_name_text text;
     vyre_type_text room;
     char fix[VYRE_LIMIT_NAME_BYTES + 40];
+    if (array->constant) {
+        lower_report(lower, vyre_node_spot(&node), 401,
+                     "copy it into an array that `var` declares, and write that",
+                     "`%s` is a constant array", lower_name(lower, node.a, &text));
+        return false;
+    }
     snprintf(fix, sizeof fix, "declare it as `inout buffer<%s>`",
              lower_type_name(lower, array->type, &room));
     vyre_spot spot = vyre_node_spot(&node);
@@ -314,9 +333,39 @@ bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_bin
     return false;
 }
 
+/* `len` may name a dimension behind the array. */
+static bool check_len(vyre_lower *lower, vyre_node call) {
+    return vyre_parser_count(&lower->parser, call.b) == 2 ||
+           lower_check_count(lower, call, "len", 1);
+}
+
+/* len(a) where a constant is computed: of a constant array. */
+static vyre_operand lower_constant_length(vyre_lower *lower, vyre_node call) {
+    if (!check_len(lower, call)) {
+        return lower_poison();
+    }
+    vyre_node node = lower_node(lower, argument(lower, call, 0));
+    const vyre_name_binding *array =
+        node.kind == VYRE_NODE_NAME && !vyre_names_find(&lower->unit->names, node.a)
+            ? lower_constant_array(lower, node.a)
+            : NULL;
+    if (!array && node.kind != VYRE_NODE_ERROR) {
+        lower_report(lower, vyre_node_spot(&call), 307, "write the name of a constant array",
+                     "the operand of `len` is not known at compile time");
+    }
+    if (!array || array->kind != VYRE_BINDING_ARRAY) {
+        return lower_poison();
+    }
+    if (vyre_parser_count(&lower->parser, call.b) == 1) {
+        return lower_constant(lower, VYRE_TYPE_U32, array->bits);
+    }
+    return lower_constant_dimension(lower, node.a, argument(lower, call, 1));
+}
+
 /* len(a) and clear(a) */
 static vyre_operand lower_of_array(vyre_lower *lower, vyre_node call, const vyre_word *word) {
-    if (!lower_check_count(lower, call, word->text, 1)) {
+    bool is_len = word->code == VYRE_OP_LEN;
+    if (is_len ? !check_len(lower, call) : !lower_check_count(lower, call, word->text, 1)) {
         return lower_poison();
     }
     vyre_node node = lower_node(lower, argument(lower, call, 0));
@@ -334,7 +383,15 @@ static vyre_operand lower_of_array(vyre_lower *lower, vyre_node call, const vyre
         return lower_poison();
     }
     lower_at(lower, vyre_node_spot(&call));
-    if (word->code == VYRE_OP_LEN) {
+    if (is_len && vyre_parser_count(&lower->parser, call.b) == 2) {
+        vyre_name_binding own = *array;
+        uint32_t dimension = lower_dimension_of(lower, &own, argument(lower, call, 1));
+        lower_at(lower, vyre_node_spot(&call));
+        return dimension == VYRE_NONE
+                   ? lower_poison()
+                   : lower_built(lower, lower_length_value(lower, &own, dimension));
+    }
+    if (is_len) {
         return lower_built(lower,
                            vyre_build_len(lower->builder,
                                           lower_leaf_handle(lower, array->type, array->handle, 0)));
@@ -448,6 +505,9 @@ static vyre_operand lower_named_operation(vyre_lower *lower, vyre_node call, con
                                           vyre_value_type expected) {
     const vyre_op_info *info = vyre_op_info_of(word->code);
     bool on_values = info->shape >= VYRE_SHAPE_V1 && info->shape <= VYRE_SHAPE_V3;
+    if (!lower->builder && word->code == VYRE_OP_LEN) {
+        return lower_constant_length(lower, call);
+    }
     if (!lower->builder && !on_values) {
         lower_report(lower, vyre_node_spot(&call), 307,
                      "use numbers, other constants and operators on them",

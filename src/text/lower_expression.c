@@ -459,6 +459,16 @@ vyre_operand lower_position(vyre_lower *lower, vyre_node node, vyre_op op, uint3
     return built_as(type, vyre_build_position(lower->builder, op, dimension));
 }
 
+/* The counter of a repeat; that of a range starts with its first number. */
+static uint32_t lower_counter(vyre_lower *lower, const vyre_name_binding *binding) {
+    uint32_t value = vyre_build_iteration(lower->builder, binding->handle);
+    return binding->size == VYRE_NONE
+               ? value
+               : vyre_build_op(lower->builder, VYRE_OP_ADD,
+                               lower_size_value(lower, binding->size, VYRE_TYPE_U32), value,
+                               VYRE_NONE);
+}
+
 static vyre_operand lower_binding(vyre_lower *lower, vyre_node node, vyre_name_binding *binding) {
     vyre_name_text text;
     binding->used = true;
@@ -490,7 +500,7 @@ static vyre_operand lower_binding(vyre_lower *lower, vyre_node node, vyre_name_b
         return built_as(type, lower_size_value(lower, binding->size, type));
     case VYRE_BINDING_REPEAT:
         lower_at(lower, vyre_node_spot(&node));
-        return built_as(type, vyre_build_iteration(lower->builder, handle));
+        return built_as(type, lower_counter(lower, binding));
     case VYRE_BINDING_ARRAY:
         lower_report(lower, vyre_node_spot(&node), 204,
                      "name an element as in a[gid], or its length as in len(a)",
@@ -539,6 +549,15 @@ static vyre_operand lower_named(vyre_lower *lower, vyre_node node) {
         return lower_poison();
     }
     vyre_item item = lower->unit->items.items[symbol.item];
+    const vyre_name_binding *array = lower_constant_array(lower, node.a);
+    if (array) {
+        if (array->kind == VYRE_BINDING_ARRAY) {
+            lower_report(lower, vyre_node_spot(&node), 204,
+                         "name an element as in a[0], or its length as in len(a)",
+                         "`%s` is an array, expected a value", lower_name(lower, node.a, &text));
+        }
+        return lower_poison();
+    }
     if (item.kind == VYRE_ITEM_CONSTANT) {
         vyre_operand value = lower_constant_item(lower, item.index);
         return value.kind == VYRE_OPERAND_VALUE
@@ -557,8 +576,7 @@ static vyre_operand lower_named(vyre_lower *lower, vyre_node node) {
 
 static vyre_operand lower_element(vyre_lower *lower, uint32_t number) {
     if (!lower->builder) {
-        not_constant(lower, lower_node(lower, number), "an element of an array");
-        return lower_poison();
+        return lower_constant_element(lower, lower_node(lower, number));
     }
     vyre_text_place place = lower_element_place(lower, number, false);
     return lower_read(lower, &place);

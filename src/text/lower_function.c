@@ -118,8 +118,15 @@ void lower_survey(vyre_lower *lower, uint32_t number) {
 
 vyre_lower_parameter lower_parameter(const vyre_lower *lower, uint32_t number) {
     vyre_node node = lower_node(lower, number), name = lower_node(lower, node.a);
-    return (vyre_lower_parameter){name.kind == VYRE_NODE_NAME ? name.a : VYRE_NONE, name.line,
-                                  name.column, (uint8_t)node.detail, name.detail};
+    uint32_t lengths = node.detail == VYRE_ARGUMENT_SCALAR || node.detail == VYRE_ARGUMENT_VARIABLE
+                           ? VYRE_NONE
+                           : name.b;
+    return (vyre_lower_parameter){name.kind == VYRE_NODE_NAME ? name.a : VYRE_NONE,
+                                  name.line,
+                                  name.column,
+                                  (uint8_t)node.detail,
+                                  name.detail,
+                                  (uint8_t)vyre_parser_count(&lower->parser, lengths)};
 }
 
 bool lower_call_is_pure(const vyre_unit *unit, uint32_t symbol, uint32_t depth) {
@@ -176,15 +183,17 @@ static uint32_t argument_handle(vyre_lower *lower, vyre_lower_parameter paramete
     return value.kind == VYRE_OPERAND_POISON ? VYRE_NONE : (uint32_t)value.value;
 }
 
+/* Arguments are the shapes of all, then their values. */
 static void bind_parameters(vyre_lower *lower, const vyre_function *function, size_t arguments) {
     static const uint8_t kinds[] = {[VYRE_ARGUMENT_SCALAR] = VYRE_BINDING_PARAMETER,
                                     [VYRE_ARGUMENT_IN] = VYRE_BINDING_ARRAY,
                                     [VYRE_ARGUMENT_INOUT] = VYRE_BINDING_ARRAY,
                                     [VYRE_ARGUMENT_OUT] = VYRE_BINDING_ARRAY,
                                     [VYRE_ARGUMENT_VARIABLE] = VYRE_BINDING_VARIABLE};
-    size_t at = arguments;
+    size_t at = arguments + function->parameter_count;
     for (uint32_t i = 0; i < function->parameter_count; i++) {
         vyre_lower_parameter parameter = lower->unit->parameters.items[function->parameters + i];
+        uint32_t shape = lower->values.items[arguments + i];
         uint32_t handle = argument_handle(lower, parameter, at);
         at += argument_width(lower, parameter);
         if (parameter.symbol == VYRE_NONE) {
@@ -201,6 +210,7 @@ static void bind_parameters(vyre_lower *lower, const vyre_function *function, si
                                      .type = parameter.type,
                                      .handle = handle,
                                      .size = VYRE_NONE,
+                                     .shape = shape,
                                      .writable = parameter.kind == VYRE_ARGUMENT_INOUT,
                                      .used = parameter.kind == VYRE_ARGUMENT_VARIABLE};
         lower_bind(lower, name, binding);
@@ -229,8 +239,8 @@ static void push_results(vyre_lower *lower, const vyre_function *function, size_
     lower->values.count = base + count;
 }
 
-/* The body of a function, whose arguments are the values from `arguments` on; its results take
- * their place. */
+/* The body of a function, whose arguments are the values from `arguments` on, as bind_parameters
+ * has them; its results take their place. */
 static void inline_body(vyre_lower *lower, vyre_callee callee, size_t arguments, vyre_spot call) {
     vyre_function function = *lower_function_of(callee);
     vyre_name_text text;
@@ -471,6 +481,20 @@ bool lower_may_call(vyre_lower *lower, vyre_callee callee, vyre_node call, uint3
     return true;
 }
 
+/* False, after a report, for an array of other dimensions than a parameter that states them. */
+static bool check_dimensions(vyre_lower *lower, uint32_t node, const vyre_name_binding *array,
+                             vyre_lower_parameter parameter, uint32_t position, const char *name) {
+    uint32_t found = lower_dimensions(lower, array), wanted = parameter.dimensions;
+    if (!wanted || found == wanted) {
+        return true;
+    }
+    lower_report(lower, lower_spot(lower, node), 604,
+                 "pass an array of as many dimensions; a parameter without brackets takes any",
+                 "argument %u of `%s` has %u dimension%s, expected %u", position, name, found,
+                 found == 1 ? "" : "s", wanted);
+    return false;
+}
+
 void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call) {
     vyre_node node = lower_node(lower, call);
     vyre_function function = *lower_function_of(callee);
@@ -485,6 +509,9 @@ void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call) {
     uint32_t count = vyre_parser_count(&lower->parser, node.b);
     size_t base = lower->values.count, places = lower->places.count;
     for (uint32_t i = 0; i < count; i++) {
+        allowed &= lower_push(lower, 0);
+    }
+    for (uint32_t i = 0; i < count; i++) {
         uint32_t argument = vyre_parser_item(&lower->parser, node.b, i);
         vyre_lower_parameter parameter = {.symbol = VYRE_NONE};
         if (i < function.parameter_count) {
@@ -497,7 +524,11 @@ void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call) {
         } else {
             const vyre_name_binding *array =
                 lower_array_argument(lower, argument, parameter, i + 1, callee);
-            allowed &= lower_push(lower, array ? array->handle : VYRE_NONE);
+            bool fits = array && check_dimensions(lower, argument, array, parameter, i + 1, name);
+            if (fits && parameter.dimensions && base + i < lower->values.count) {
+                lower->values.items[base + i] = array->shape;
+            }
+            allowed &= lower_push(lower, fits ? array->handle : VYRE_NONE);
         }
     }
     if (allowed) {
@@ -588,6 +619,12 @@ void lower_check_function(vyre_lower *lower, uint32_t number) {
     size_t base = lower->values.count;
     for (uint32_t i = 0; i < function.parameter_count; i++) {
         vyre_lower_parameter parameter = lower->unit->parameters.items[function.parameters + i];
+        if (!lower_push(lower, lower_any_shape(lower, parameter.dimensions))) {
+            goto done;
+        }
+    }
+    for (uint32_t i = 0; i < function.parameter_count; i++) {
+        vyre_lower_parameter parameter = lower->unit->parameters.items[function.parameters + i];
         if (!push_stand_in(lower, parameter, i)) {
             goto done;
         }
@@ -597,7 +634,7 @@ void lower_check_function(vyre_lower *lower, uint32_t number) {
                                                             vyre_build_size_const(builder, 1)},
                                                  .dimensions = 3,
                                                  .workgroup = {16, 2, 1}});
-    if (!read_stand_ins(lower, &function, base)) {
+    if (!read_stand_ins(lower, &function, base + function.parameter_count)) {
         goto done;
     }
     lower->dimensions = 0;

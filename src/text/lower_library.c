@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/near.h"
+#include "text/foreign.h"
 #include "text/lower.h"
 
 /* The id that a call names, without what may stand between its parts; false after a report. */
@@ -29,6 +30,26 @@ static bool read_id(vyre_lower *lower, vyre_node call, vyre_name_text *out) {
     return true;
 }
 
+/* A method or a module of other languages: v.max(0), math.sqrt(x). */
+static bool explain_dotted(vyre_lower *lower, vyre_node call, const char *id, vyre_strbuf *fix) {
+    const char *last = strrchr(id, '.') + 1;
+    size_t first = strcspn(id, ".");
+    vyre_names *names = &lower->unit->names;
+    uint32_t symbol = vyre_names_symbol(names, lower->unit->source.text + call.a, (uint32_t)first);
+    const char *foreign = vyre_foreign_fix(vyre_str_of(last));
+    bool is_method = symbol != VYRE_NONE && vyre_names_find(names, symbol);
+    bool is_operation = vyre_word_of(vyre_word_find(vyre_str_of(last)))->class_of == VYRE_WORD_OP;
+    if (is_method) {
+        vyre_strbuf_printf(fix, "write %s(%.*s%s); there are no methods", last, (int)first, id,
+                           vyre_parser_count(&lower->parser, call.b) ? ", ..." : "");
+    } else if (is_operation) {
+        vyre_strbuf_printf(fix, "write %s(...) without `%.*s`", last, (int)(last - id), id);
+    } else if (foreign) {
+        vyre_strbuf_puts(fix, foreign);
+    }
+    return is_method || is_operation || foreign;
+}
+
 static void report_unknown(vyre_lower *lower, vyre_node call, const char *id) {
     vyre_near near;
     vyre_strbuf fix = {0};
@@ -38,8 +59,10 @@ static void report_unknown(vyre_lower *lower, vyre_node call, const char *id) {
     for (size_t i = 0; view->library && (known = view->library->at(view, i)).data; i++) {
         vyre_near_add(&near, known);
     }
-    vyre_near_print(&near, &fix, "did you mean ");
-    vyre_strbuf_puts(&fix, near.count ? "?" : "`vyre ops` lists the operations");
+    if (near.count || !explain_dotted(lower, call, id, &fix)) {
+        vyre_near_print(&near, &fix, "did you mean ");
+        vyre_strbuf_puts(&fix, near.count ? "?" : "`vyre ops` lists the operations");
+    }
     lower_report(lower, vyre_node_spot(&call), 206, vyre_strbuf_string(&fix),
                  "unknown operation `%s`", id);
     if (fix.failed) {

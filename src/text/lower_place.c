@@ -116,6 +116,8 @@ static vyre_text_place select_part(vyre_lower *lower, vyre_text_place place, vyr
 static vyre_text_place resolve_element(vyre_lower *lower, vyre_node node, bool is_written) {
     const vyre_name_binding *array = lower_array(lower, node, node.a);
     vyre_text_place place = no_place();
+    vyre_name_binding own = array ? *array : (vyre_name_binding){.kind = VYRE_BINDING_POISON};
+    bool is_known = array;
     if (array && (!is_written || lower_check_writable(lower, node, array))) {
         place = (vyre_text_place){.kind = VYRE_PLACE_ELEMENT,
                                   .type = array->type,
@@ -123,7 +125,7 @@ static vyre_text_place resolve_element(vyre_lower *lower, vyre_node node, bool i
                                   .spot = vyre_node_spot(&node),
                                   .symbol = node.a};
     }
-    place.index = lower_index(lower, node.b);
+    place.index = lower_element_index(lower, is_known ? &own : NULL, node);
     place.kind = place.index == VYRE_NONE ? VYRE_PLACE_NONE : place.kind;
     return place;
 }

@@ -1,4 +1,5 @@
 #include "ir/builder.h"
+#include "ir/lookup.h"
 #include "text/lower.h"
 
 /* A buffer of composites: its elements are records, and each leaf is a field of them. */
@@ -75,6 +76,8 @@ static void lower_argument(vyre_lower *lower, vyre_node node) {
             binding.kind = lower_buffer(lower, node, type, text.text, size, &binding.handle)
                                ? VYRE_BINDING_ARRAY
                                : VYRE_BINDING_POISON;
+            binding.shape =
+                binding.kind == VYRE_BINDING_ARRAY && !size_failed ? lower_shape(lower, name.b) : 0;
         } else {
             binding.handle = vyre_build_scalar(lower->builder, text.text, (vyre_type)type);
             binding.kind = binding.handle == VYRE_NONE ? VYRE_BINDING_POISON : VYRE_BINDING_SCALAR;
@@ -104,6 +107,7 @@ static void lower_scratch(vyre_lower *lower, vyre_node node) {
             binding.kind = VYRE_BINDING_ARRAY;
             binding.used = false;
             binding.size = size;
+            binding.shape = lower_shape(lower, name.b);
         }
         /* It is zeros when the spliced program starts, each time. */
         bool again = lower->splice && lower->builder->open_repeats.count;
@@ -129,8 +133,24 @@ static bool lower_outer_element(vyre_lower *lower, uint32_t number, uint32_t *re
         array = NULL;
     }
     *resource = array ? array->handle : VYRE_NONE;
+    if (array && lower_node(lower, node.b).kind == VYRE_NODE_INDICES) {
+        lower_report(lower, vyre_node_spot(&node), 604, "count in an array of one dimension",
+                     "an element that steps read has one index");
+        return false;
+    }
     *index = lower_size(lower, node.b);
     return array && *index != VYRE_NONE;
+}
+
+/* Dimensions of an array whose name alone is a domain; 1 for all else. */
+static uint32_t domain_dimensions(vyre_lower *lower, uint32_t number) {
+    vyre_node node = lower_node(lower, number);
+    if (node.kind != VYRE_NODE_NAME) {
+        return 1;
+    }
+    const vyre_name_binding *binding = vyre_names_find(&lower->unit->names, node.a);
+    binding = binding ? binding : lower_constant_array(lower, node.a);
+    return binding && binding->kind == VYRE_BINDING_ARRAY ? lower_dimensions(lower, binding) : 1;
 }
 
 void lower_phase(vyre_lower *lower, vyre_node node) {
@@ -153,7 +173,17 @@ void lower_phase(vyre_lower *lower, vyre_node node) {
                      "the domain has %u dimensions", count);
         count = 3;
     }
-    for (uint32_t i = 0; i < count; i++) {
+    uint32_t dimensions =
+        count == 1 ? domain_dimensions(lower, vyre_parser_item(parser, domain, 0)) : 1;
+    if (dimensions > 1) {
+        vyre_node array = lower_node(lower, vyre_parser_item(parser, domain, 0));
+        vyre_name_binding own = *lower_array(lower, array, array.a);
+        for (uint32_t i = 0; i < dimensions; i++) { /* columns first */
+            desc.domain[i] = lower_length_size(lower, &own, dimensions - 1 - i);
+        }
+        count = dimensions;
+    }
+    for (uint32_t i = 0; i < count && dimensions == 1; i++) {
         desc.domain[i] = lower_size(lower, vyre_parser_item(parser, domain, i));
         if (desc.domain[i] == VYRE_NONE) { /* reported; the phase is looked through all the same */
             desc.domain[i] = vyre_build_size_const(lower->builder, 1);
@@ -185,12 +215,47 @@ void lower_phase(vyre_lower *lower, vyre_node node) {
     lower_open(lower, (vyre_lower_block){.kind = VYRE_NODE_PHASE});
 }
 
+/* How often a range runs: not at all if its end is not behind its first number. */
+static uint32_t lower_range_count(vyre_lower *lower, vyre_node range, uint32_t *out_first) {
+    vyre_builder *builder = lower->builder;
+    uint32_t first = lower_size(lower, range.a), end = lower_size(lower, range.b);
+    uint64_t numbers[2];
+    if (first == VYRE_NONE || end == VYRE_NONE) {
+        return VYRE_NONE;
+    }
+    bool first_is_number = lower_size_is_number(lower, first, &numbers[0]);
+    if (first_is_number && !numbers[0]) {
+        return end;
+    }
+    *out_first = first;
+    lower_at(lower, vyre_node_spot(&range));
+    if (first_is_number && lower_size_is_number(lower, end, &numbers[1])) {
+        if (numbers[0] < numbers[1]) {
+            return vyre_build_size_const(builder, numbers[1] - numbers[0]);
+        }
+        lower_report(lower, vyre_node_spot(&range), 605, "write the smaller number first",
+                     "the range %llu..%llu is empty", (unsigned long long)numbers[0],
+                     (unsigned long long)numbers[1]);
+        return VYRE_NONE;
+    }
+    uint32_t most =
+        vyre_build_size_op(builder, VYRE_SIZE_MAX, end, vyre_build_size_copy(builder, first));
+    return vyre_build_size_op(builder, VYRE_SIZE_SUB, most, vyre_build_size_copy(builder, first));
+}
+
+static uint32_t lower_repeat_count(vyre_lower *lower, uint32_t number, uint32_t *out_first) {
+    vyre_node node = lower_node(lower, number);
+    *out_first = VYRE_NONE;
+    return node.kind == VYRE_NODE_RANGE ? lower_range_count(lower, node, out_first)
+                                        : lower_size(lower, number);
+}
+
 static void lower_repeat(vyre_lower *lower, vyre_node node) {
     vyre_name_text text, full;
     vyre_node name = node.a == VYRE_NONE ? (vyre_node){0} : lower_node(lower, node.a);
     const char *label = name.kind == VYRE_NODE_NAME ? lower_name(lower, name.a, &text) : NULL;
     label = lower_step_name(lower, label, &full);
-    uint32_t handle = VYRE_NONE;
+    uint32_t handle = VYRE_NONE, first = VYRE_NONE;
     bool valid;
     if (node.kind == VYRE_NODE_REPEAT_WHILE) {
         uint32_t resource, index;
@@ -200,7 +265,7 @@ static void lower_repeat(vyre_lower *lower, vyre_node node) {
             handle = vyre_build_repeat_while(lower->builder, label, resource, index);
         }
     } else {
-        uint32_t size = lower_size(lower, node.b);
+        uint32_t size = lower_repeat_count(lower, node.b, &first);
         valid = size != VYRE_NONE;
         lower_at(lower, vyre_node_spot(&node));
         if (valid) {
@@ -218,7 +283,66 @@ static void lower_repeat(vyre_lower *lower, vyre_node node) {
         (vyre_name_binding){.kind = handle == VYRE_NONE ? VYRE_BINDING_POISON : VYRE_BINDING_REPEAT,
                             .type = VYRE_TYPE_U32,
                             .handle = handle,
+                            .size = first,
                             .used = true});
+}
+
+static void lower_branch(vyre_lower *lower, vyre_node node) {
+    uint32_t resource, index;
+    bool valid = lower_outer_element(lower, node.a, &resource, &index);
+    lower_at(lower, vyre_node_spot(&node));
+    if (valid) {
+        vyre_build_branch(lower->builder, resource, index);
+    } else { /* reported; the steps are looked through all the same */
+        vyre_build_repeat(lower->builder, NULL, vyre_build_size_const(lower->builder, 1));
+    }
+    lower_open(lower, (vyre_lower_block){.kind = valid ? VYRE_NODE_STEP_IF : VYRE_NODE_REPEAT});
+}
+
+static void lower_swap(vyre_lower *lower, vyre_node node) {
+    uint32_t handles[2];
+    vyre_value_type types[2] = {VYRE_TYPE_VOID, VYRE_TYPE_VOID};
+    for (int i = 0; i < 2; i++) {
+        vyre_node name = lower_node(lower, i ? node.b : node.a);
+        const vyre_name_binding *array =
+            name.kind == VYRE_NODE_NAME ? lower_array(lower, name, name.a) : NULL;
+        if (!array || !lower_check_writable(lower, name, array)) {
+            return;
+        }
+        handles[i] = array->handle;
+        types[i] = array->type;
+    }
+    vyre_type_text rooms[2];
+    if (types[0] != types[1]) {
+        lower_report(lower, vyre_node_spot(&node), 608, "swap arrays of the same type",
+                     "`swap` cannot exchange elements of %s and %s",
+                     lower_type_name(lower, types[0], &rooms[0]),
+                     lower_type_name(lower, types[1], &rooms[1]));
+        return;
+    }
+    uint32_t first = lower_leaf_handle(lower, types[0], handles[0], 0);
+    uint32_t second = lower_leaf_handle(lower, types[1], handles[1], 0);
+    const vyre_resource *a = &lower->builder->resources.items[first].row;
+    const vyre_resource *b = &lower->builder->resources.items[second].row;
+    if (vyre_resource_is_field(a) != vyre_resource_is_field(b)) {
+        lower_report(lower, vyre_node_spot(&node), 608,
+                     "swap two buffers, or two scratch arrays; a scratch array keeps each scalar "
+                     "of its elements in an array of its own",
+                     "`swap` cannot exchange a buffer and a scratch array of %s",
+                     lower_type_name(lower, types[0], &rooms[0]));
+        return;
+    }
+    if (vyre_resource_is_field(a)) {
+        lower_at(lower, vyre_node_spot(&node));
+        vyre_build_swap(lower->builder, a->size, b->size);
+        return;
+    }
+    uint32_t width = first == second ? 1 : lower_width(lower, types[0]);
+    for (uint32_t i = 0; i < width; i++) {
+        lower_at(lower, vyre_node_spot(&node));
+        vyre_build_swap(lower->builder, lower_leaf_handle(lower, types[0], handles[0], i),
+                        lower_leaf_handle(lower, types[1], handles[1], i));
+    }
 }
 
 static void lower_require(vyre_lower *lower, vyre_node node) {
@@ -242,6 +366,8 @@ void lower_step(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_REQUIRE: lower_require(lower, node); break;
     case VYRE_NODE_STEP_CALL: lower_splice(lower, node.a); break;
     case VYRE_NODE_PHASE: lower_phase(lower, node); break;
+    case VYRE_NODE_STEP_IF: lower_branch(lower, node); break;
+    case VYRE_NODE_SWAP: lower_swap(lower, node); break;
     default: lower_repeat(lower, node); break;
     }
 }

@@ -18,8 +18,8 @@ vyre_operand lower_evaluate(vyre_lower *lower, uint32_t node, vyre_value_type ex
 }
 
 /* Gives a constant the type it was declared with. */
-static void settle_constant(vyre_lower *lower, vyre_operand *value, vyre_value_type type,
-                            vyre_spot spot) {
+void lower_settle_constant(vyre_lower *lower, vyre_operand *value, vyre_value_type type,
+                           vyre_spot spot) {
     if (type == VYRE_TYPE_VOID || value->kind == VYRE_OPERAND_POISON) {
         return;
     }
@@ -44,7 +44,8 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
     const vyre_item *item = &lower->unit->items.items[constant->item];
     vyre_name_text text;
     if (constant->state == STATE_DONE) {
-        lower->poisoned |= constant->value.kind == VYRE_OPERAND_POISON;
+        lower->poisoned |= constant->value.kind == VYRE_OPERAND_POISON &&
+                           constant->array.kind == VYRE_BINDING_POISON;
         lower_spoil(lower);
         return constant->value;
     }
@@ -65,12 +66,18 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
     vyre_parser_open(parser, &item->place);
     vyre_node node = vyre_parser_node(parser, vyre_parse_item(parser));
     vyre_operand value = lower_poison();
+    bool poisoned = true;
     if (node.kind == VYRE_NODE_CONSTANT) {
         vyre_node name = vyre_parser_node(parser, node.a);
         vyre_node expression = vyre_parser_node(parser, node.b);
         vyre_value_type type = name.detail;
-        value = lower_evaluate(lower, node.b, type);
-        settle_constant(lower, &value, type, vyre_node_spot(&expression));
+        if (expression.kind == VYRE_NODE_ROW) {
+            poisoned = !lower_elements(lower, number, node);
+        } else {
+            value = lower_evaluate(lower, node.b, type);
+            lower_settle_constant(lower, &value, type, vyre_node_spot(&expression));
+            poisoned = value.kind == VYRE_OPERAND_POISON;
+        }
         vyre_parser_end(parser);
     }
     vyre_parser_restore(parser, &saved);
@@ -79,7 +86,7 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
     constant = &lower->unit->constants.items[number];
     constant->state = STATE_DONE;
     constant->value = value;
-    lower->poisoned |= value.kind == VYRE_OPERAND_POISON;
+    lower->poisoned |= poisoned;
     lower_spoil(lower);
     return value;
 }
@@ -117,10 +124,11 @@ uint32_t lower_count(vyre_lower *lower, uint32_t node, uint32_t most, uint32_t c
 /* Sizes */
 
 static uint32_t refuse(vyre_lower *lower, vyre_node node, const char *what) {
-    lower_report(lower, vyre_node_spot(&node), 604,
-                 "use numbers, constants, integer arguments, len(buffer), + - * / %, min, max and "
-                 "ceil_div",
-                 "%s cannot be part of a size", what);
+    lower_report(
+        lower, vyre_node_spot(&node), 604,
+        "use numbers, constants, integer arguments, len(buffer), counters of repeats, + - * / "
+        "%, min, max and ceil_div",
+        "%s cannot be part of a size", what);
     return VYRE_NONE;
 }
 
@@ -137,7 +145,8 @@ static uint32_t lower_size_constant(vyre_lower *lower, vyre_node node, vyre_oper
 }
 
 uint32_t lower_length_of(vyre_lower *lower, const vyre_name_binding *array) {
-    return array->size == VYRE_NONE
+    return array->constant ? vyre_build_size_const(lower->builder, array->bits)
+           : array->size == VYRE_NONE
                ? vyre_build_size_len(lower->builder,
                                      lower_leaf_handle(lower, array->type, array->handle, 0))
                : vyre_build_size_copy(lower->builder, array->size);
@@ -147,6 +156,17 @@ static uint32_t lower_length(vyre_lower *lower, vyre_node node, uint32_t symbol)
     const vyre_name_binding *array = lower_array(lower, node, symbol);
     lower_at(lower, vyre_node_spot(&node));
     return array ? lower_length_of(lower, array) : VYRE_NONE;
+}
+
+/* The counter of a repeat, which may run over a range. */
+static uint32_t lower_size_counter(vyre_lower *lower, vyre_name_binding *binding) {
+    vyre_builder *builder = lower->builder;
+    binding->used = true;
+    uint32_t iteration = vyre_build_size_iteration(builder, binding->handle);
+    return iteration == VYRE_NONE || binding->size == VYRE_NONE
+               ? iteration
+               : vyre_build_size_op(builder, VYRE_SIZE_ADD,
+                                    vyre_build_size_copy(builder, binding->size), iteration);
 }
 
 static uint32_t lower_size_name(vyre_lower *lower, vyre_node node) {
@@ -161,6 +181,9 @@ static uint32_t lower_size_name(vyre_lower *lower, vyre_node node) {
     if (!binding && symbol.item == VYRE_NONE) {
         lower_unknown(lower, node, node.a, false);
         return VYRE_NONE;
+    }
+    if (!binding && lower_constant_array(lower, node.a)) {
+        return lower_length(lower, node, node.a);
     }
     if (!binding && lower->unit->items.items[symbol.item].kind == VYRE_ITEM_CONSTANT) {
         uint32_t constant = lower->unit->items.items[symbol.item].index;
@@ -180,8 +203,19 @@ static uint32_t lower_size_name(vyre_lower *lower, vyre_node node) {
         lower_at(lower, vyre_node_spot(&node));
         return vyre_build_size_copy(lower->builder, binding->size);
     }
+    if (binding && binding->kind == VYRE_BINDING_REPEAT) {
+        lower_at(lower, vyre_node_spot(&node));
+        return lower_size_counter(lower, binding);
+    }
     if (binding && binding->kind == VYRE_BINDING_ARRAY) {
         return lower_length(lower, node, node.a);
+    }
+    if (binding && binding->kind == VYRE_BINDING_REPEAT) {
+        lower_report(lower, vyre_node_spot(&node), 604,
+                     "use the largest size, and compare with the count inside the phase, as in `if "
+                     "gid < i { ... }`",
+                     "the count of a repeat cannot be part of a size");
+        return VYRE_NONE;
     }
     return binding && binding->kind == VYRE_BINDING_POISON
                ? VYRE_NONE
@@ -199,6 +233,18 @@ static uint32_t lower_size_op(vyre_lower *lower, vyre_node node, vyre_size_op op
     return vyre_build_size_op(lower->builder, op, a, b);
 }
 
+/* len(a, dimension) */
+static uint32_t lower_size_dimension(vyre_lower *lower, vyre_node array, uint32_t node) {
+    const vyre_name_binding *found = lower_array(lower, array, array.a);
+    if (!found) {
+        return VYRE_NONE;
+    }
+    vyre_name_binding own = *found;
+    uint32_t dimension = lower_dimension_of(lower, &own, node);
+    lower_at(lower, vyre_node_spot(&array));
+    return dimension == VYRE_NONE ? VYRE_NONE : lower_length_size(lower, &own, dimension);
+}
+
 static uint32_t lower_size_call(vyre_lower *lower, vyre_node node) {
     const vyre_word *word = lower_word(lower, node.a);
     uint32_t count = vyre_parser_count(&lower->parser, node.b);
@@ -212,7 +258,7 @@ static uint32_t lower_size_call(vyre_lower *lower, vyre_node node) {
     if (!is_len && op == VYRE_SIZE_CONST) {
         return refuse(lower, node, "a call of another operation");
     }
-    if (count != (is_len ? 1u : 2u)) {
+    if (count != (is_len ? 1u : 2u) && !(is_len && count == 2)) {
         lower_report(lower, vyre_node_spot(&node), 303,
                      "write len(a), or two operands as in "
                      "min(a, b)",
@@ -230,7 +276,9 @@ static uint32_t lower_size_call(vyre_lower *lower, vyre_node node) {
                    ? VYRE_NONE
                    : refuse(lower, array, "the length of something that is not an array");
     }
-    return lower_length(lower, array, array.a);
+    return count == 1
+               ? lower_length(lower, array, array.a)
+               : lower_size_dimension(lower, array, vyre_parser_item(&lower->parser, node.b, 1));
 }
 
 static uint32_t lower_size_any(vyre_lower *lower, uint32_t number) {
@@ -250,7 +298,11 @@ static uint32_t lower_size_any(vyre_lower *lower, uint32_t number) {
         case VYRE_TOKEN_PERCENT: return lower_size_op(lower, node, VYRE_SIZE_REM, node.a, node.b);
         default: return refuse(lower, node, "this operator");
         }
-    case VYRE_NODE_ELEMENT: return refuse(lower, node, "an element of an array");
+    case VYRE_NODE_ELEMENT:
+        return vyre_names_find(&lower->unit->names, node.a) || !lower_constant_array(lower, node.a)
+                   ? refuse(lower, node, "an element of an array")
+                   : lower_size_constant(lower, node,
+                                         lower_evaluate(lower, number, VYRE_TYPE_VOID));
     default: return refuse(lower, node, "this expression");
     }
 }
@@ -268,6 +320,12 @@ uint32_t lower_size(vyre_lower *lower, uint32_t node) {
     return size;
 }
 
+bool lower_size_is_number(const vyre_lower *lower, uint32_t size, uint64_t *out_number) {
+    const vyre_size_node *row = &lower->builder->sizes.items[size].node;
+    *out_number = row->a | (uint64_t)row->b << 32;
+    return row->op == VYRE_SIZE_CONST;
+}
+
 /* Sizes as values: the same numbers, since the host has computed them without an error. */
 
 static uint32_t size_value(vyre_lower *lower, uint32_t size) {
@@ -281,6 +339,8 @@ static uint32_t size_value(vyre_lower *lower, uint32_t size) {
                                   vyre_build_len(builder, builder->args.items[node.a].resource));
     case VYRE_SIZE_PARAM:
         return vyre_build_convert(builder, VYRE_TYPE_U64, vyre_build_param(builder, node.a));
+    case VYRE_SIZE_ITERATION:
+        return vyre_build_convert(builder, VYRE_TYPE_U64, vyre_build_iteration(builder, node.a));
     default: break;
     }
     static const vyre_op ops[VYRE_SIZE_COUNT] = {
@@ -289,6 +349,9 @@ static uint32_t size_value(vyre_lower *lower, uint32_t size) {
         [VYRE_SIZE_REM] = VYRE_OP_REM, [VYRE_SIZE_MIN] = VYRE_OP_MIN,
         [VYRE_SIZE_MAX] = VYRE_OP_MAX, [VYRE_SIZE_CEIL_DIV] = VYRE_OP_DIV};
     uint32_t left = size_value(lower, node.a), right = size_value(lower, node.b);
+    if (node.op == VYRE_SIZE_SUB && builder->sizes.items[size].counts) {
+        right = vyre_build_op(builder, VYRE_OP_MIN, left, right, VYRE_NONE); /* not below 0 */
+    }
     uint32_t value = vyre_build_op(builder, ops[node.op], left, right, VYRE_NONE);
     if (node.op == VYRE_SIZE_CEIL_DIV) {
         uint32_t rest = vyre_build_op(builder, VYRE_OP_REM, left, right, VYRE_NONE);

@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "ir/builder.h"
+#include "ir/size.h"
 #include "text/lower.h"
 
 const char *lower_step_name(const vyre_lower *lower, const char *name, vyre_name_text *out) {
@@ -116,6 +117,22 @@ static vyre_given constant_scalar(vyre_lower *lower, uint32_t number,
         .spot = spot};
 }
 
+/* A value that exists only once the program runs; between phases nothing computes. */
+static vyre_given computed_scalar(vyre_lower *lower, vyre_node node, vyre_callee callee,
+                                  uint32_t position) {
+    vyre_name_text name;
+    bool is_element = node.kind == VYRE_NODE_ELEMENT;
+    lower_report(lower, vyre_node_spot(&node), 301,
+                 is_element ? "pass a scalar argument of the program or a constant; only a phase "
+                              "reads elements"
+                            : "pass a scalar argument of the program or a constant; only a phase "
+                              "computes values",
+                 "argument %u of `%s` is %s, expected a scalar argument or a constant", position,
+                 lower_callee_name(callee, &name),
+                 is_element ? "an element of an array" : "a computed value");
+    return poisoned(vyre_node_spot(&node));
+}
+
 static vyre_given scalar_argument(vyre_lower *lower, uint32_t number,
                                   vyre_lower_parameter parameter, uint32_t position,
                                   vyre_callee callee) {
@@ -129,11 +146,14 @@ static vyre_given scalar_argument(vyre_lower *lower, uint32_t number,
     if (binding) {
         return wrong_scalar(lower, node, callee, position, "an array", wanted);
     }
+    if (node.kind == VYRE_NODE_ERROR) {
+        return poisoned(vyre_node_spot(&node));
+    }
     if (lower_is_constant(lower, number)) {
         return constant_scalar(lower, number, parameter, position, callee);
     }
-    if (!(vyre_type_class_of(wanted) & VYRE_CLASS_INTEGER)) {
-        return wrong_scalar(lower, node, callee, position, "a size", wanted);
+    if (node.kind == VYRE_NODE_ELEMENT || !(vyre_type_class_of(wanted) & VYRE_CLASS_INTEGER)) {
+        return computed_scalar(lower, node, callee, position);
     }
     uint32_t size = lower_size(lower, number);
     vyre_spot spot = vyre_node_spot(&node);
@@ -189,6 +209,27 @@ static bool read_arguments(vyre_lower *lower, vyre_callee callee, vyre_node call
 
 /* Parameters, in the words of what is called */
 
+/* The most that a size can be, whatever the arguments are. */
+static uint64_t size_at_most(const vyre_builder *builder, uint32_t size) {
+    vyre_size_node node = builder->sizes.items[size].node;
+    bool has_operands = vyre_size_is_operator(node.op);
+    uint64_t left = has_operands ? size_at_most(builder, node.a) : 0, all;
+    uint64_t right = has_operands ? size_at_most(builder, node.b) : 0;
+    switch (node.op) {
+    case VYRE_SIZE_CONST: return node.a | (uint64_t)node.b << 32;
+    case VYRE_SIZE_PARAM:
+        return vyre_type_bytes((vyre_type)builder->args.items[node.a].type) == 8 ? UINT64_MAX
+                                                                                 : UINT32_MAX;
+    case VYRE_SIZE_LEN:
+    case VYRE_SIZE_ITERATION: return UINT32_MAX;
+    case VYRE_SIZE_ADD: return __builtin_add_overflow(left, right, &all) ? UINT64_MAX : all;
+    case VYRE_SIZE_MUL: return __builtin_mul_overflow(left, right, &all) ? UINT64_MAX : all;
+    case VYRE_SIZE_MIN: return left < right ? left : right;
+    case VYRE_SIZE_MAX: return left > right ? left : right;
+    default: return left; /* of a difference, a quotient or a remainder */
+    }
+}
+
 /* A computed scalar has to fit its type, which the host finds out. */
 static void require_fit(vyre_lower *lower, const vyre_given *argument) {
     vyre_builder *builder = lower->builder;
@@ -199,6 +240,15 @@ static void require_fit(vyre_lower *lower, const vyre_given *argument) {
         return; /* as any length does */
     }
     uint64_t most = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    if (builder->sizes.items[size].counts) { /* no host computes it before the run */
+        if (size_at_most(builder, size) > most) {
+            lower_report(lower, argument->spot, 604,
+                         "keep it within bounds with `min`, or pass the counter itself",
+                         "a size that uses the counter of a repeat may not fit %s",
+                         vyre_type_name(type));
+        }
+        return;
+    }
     uint32_t cut = vyre_build_size_op(builder, VYRE_SIZE_MIN, vyre_build_size_copy(builder, size),
                                       vyre_build_size_const(builder, most));
     vyre_build_require(builder, vyre_build_size_copy(builder, size), cut);
@@ -247,6 +297,7 @@ static void bind_argument(vyre_lower *lower, vyre_callee callee, vyre_node node,
     }
     binding.writable = node.detail != VYRE_ARGUMENT_IN;
     binding.used = true;
+    binding.shape = binding.kind == VYRE_BINDING_ARRAY ? lower_shape(lower, name.b) : 0;
     lower_bind(lower, name, binding);
 }
 

@@ -122,6 +122,23 @@ static void lower_var(vyre_lower *lower, vyre_node node) {
     lower_bind(lower, name, binding);
 }
 
+/* The size of a shared array that is no constant; VYRE_NONE if it is wrong, or a number after all:
+ * a spliced program's scalar. That is its length then. */
+static uint32_t lower_shared_size(vyre_lower *lower, uint32_t node, uint32_t *out_length) {
+    uint32_t size = lower_size(lower, node);
+    uint64_t number;
+    if (size == VYRE_NONE || !lower_size_is_number(lower, size, &number)) {
+        return size;
+    }
+    if (number && number <= VYRE_LIMIT_SHARED_BYTES) {
+        *out_length = (uint32_t)number;
+    } else {
+        lower_report(lower, lower_spot(lower, node), 604, "use an integer within these bounds",
+                     "the size of a shared array is not between 1 and %d", VYRE_LIMIT_SHARED_BYTES);
+    }
+    return VYRE_NONE;
+}
+
 bool lower_declare_array(vyre_lower *lower, const vyre_array_declaration *array,
                          uint32_t *out_handle) {
     uint32_t width = lower_width(lower, array->type);
@@ -134,11 +151,13 @@ bool lower_declare_array(vyre_lower *lower, const vyre_array_declaration *array,
                                ? array->name
                                : lower_leaf_name(lower, array->name, array->type, i, &full);
         uint32_t size = array->size;
-        if (array->kind == VYRE_RESOURCE_SCRATCH && i) {
+        if (size != VYRE_NONE && i) {
             size = vyre_build_size_copy(lower->builder, size);
         }
         uint32_t handle = array->kind == VYRE_RESOURCE_SCRATCH
                               ? vyre_build_scratch(lower->builder, name, type, size)
+                          : size != VYRE_NONE
+                              ? vyre_build_shared_sized(lower->builder, name, type, size)
                           : array->kind == VYRE_RESOURCE_SHARED
                               ? vyre_build_shared(lower->builder, name, type, array->length)
                               : vyre_build_private(lower->builder, name, type, array->length);
@@ -155,21 +174,32 @@ static void lower_array_declaration(vyre_lower *lower, vyre_node node) {
     vyre_node name = lower_node(lower, node.a);
     bool is_shared = node.kind == VYRE_NODE_SHARED;
     uint32_t most = is_shared ? VYRE_LIMIT_SHARED_BYTES : VYRE_LIMIT_PRIVATE_BYTES;
-    uint32_t length =
-        lower_count(lower, node.b, most, 604, is_shared ? "a shared array" : "a private array");
+    uint32_t length = 0, size = VYRE_NONE;
+    if (is_shared && !lower_is_constant(lower, node.b)) {
+        size = lower_shared_size(lower, node.b, &length);
+    } else {
+        length =
+            lower_count(lower, node.b, most, 604, is_shared ? "a shared array" : "a private array");
+    }
     vyre_name_binding binding = {.kind = VYRE_BINDING_POISON,
                                  .type = name.detail,
                                  .size = VYRE_NONE,
                                  .writable = true,
                                  .used = true};
-    if (length && name.kind == VYRE_NODE_NAME && name.detail) {
+    if ((length || size != VYRE_NONE) && name.kind == VYRE_NODE_NAME && name.detail) {
         vyre_name_text text;
         lower_at(lower, vyre_node_spot(&name));
         vyre_array_declaration array = {.kind = is_shared ? VYRE_RESOURCE_SHARED
                                                           : VYRE_RESOURCE_PRIVATE,
                                         .type = name.detail,
                                         .name = lower_name(lower, name.a, &text),
+                                        .size = size,
                                         .length = length};
+        binding.shape = size != VYRE_NONE
+                            ? lower_shape(lower, name.b)
+                            : lower_fixed_shape(lower, name.b,
+                                                is_shared ? "a shared array" : "a private array");
+        lower_at(lower, vyre_node_spot(&name));
         if (lower_declare_array(lower, &array, &binding.handle)) {
             binding.kind = VYRE_BINDING_ARRAY;
             binding.used = false;
@@ -196,9 +226,55 @@ static void warn_unreachable(vyre_lower *lower, vyre_node node) {
     }
 }
 
+static void poison(vyre_lower *lower, uint32_t name) {
+    lower_bind(lower, lower_node(lower, name), (vyre_name_binding){.kind = VYRE_BINDING_POISON});
+}
+
+static void poison_list(vyre_lower *lower, uint32_t list) {
+    for (uint32_t i = 0; i < vyre_parser_count(&lower->parser, list); i++) {
+        poison(lower, vyre_parser_item(&lower->parser, list, i));
+    }
+}
+
+/* A statement whose text is wrong has had its report: what it declares counts as declared, its
+ * block is looked at, and its expressions are not. True if nothing is left to lower. */
+static bool lower_broken(vyre_lower *lower, uint32_t number) {
+    vyre_node *node = &lower->parser.syntax.nodes.items[number];
+    uint32_t *words = lower->parser.syntax.words.items;
+    switch (node->kind) {
+    case VYRE_NODE_LET:
+    case VYRE_NODE_VAR:
+    case VYRE_NODE_ARRAY:
+    case VYRE_NODE_SHARED: poison(lower, node->a); return true;
+    case VYRE_NODE_LET_LIST: poison_list(lower, node->a); return true;
+    case VYRE_NODE_ASSIGN:
+    case VYRE_NODE_ASSIGN_LIST:
+    case VYRE_NODE_EVALUATE:
+    case VYRE_NODE_BARRIER: return true;
+    case VYRE_NODE_IF:
+    case VYRE_NODE_WHILE: node->a = 0; return false;
+    case VYRE_NODE_FOR:
+        words[node->a + VYRE_FOR_FIRST] = words[node->a + VYRE_FOR_END] = 0;
+        words[node->a + VYRE_FOR_STEP] = VYRE_NONE;
+        return false;
+    case VYRE_NODE_BREAK:
+    case VYRE_NODE_CONTINUE:
+    case VYRE_NODE_YIELD:
+    case VYRE_NODE_RETURN:
+        for (uint32_t i = 0; node->a != VYRE_NONE && i < words[node->a]; i++) {
+            words[node->a + 1 + i] = 0;
+        }
+        return false;
+    default: return false;
+    }
+}
+
 void lower_statement(vyre_lower *lower, uint32_t number) {
-    vyre_node node = lower_node(lower, number);
     lower_spoil(lower);
+    if (lower->parser.broken && lower_broken(lower, number)) {
+        return;
+    }
+    vyre_node node = lower_node(lower, number);
     bool is_own = node.kind != VYRE_NODE_ERROR && node.kind != VYRE_NODE_END &&
                   node.kind != VYRE_NODE_ELSE && node.kind < VYRE_NODE_SCRATCH;
     if (is_own) {
@@ -223,7 +299,8 @@ void lower_statement(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_LOOP:
     case VYRE_NODE_INLINE:
     case VYRE_NODE_BLOCK: lower_head(lower, number); break;
-    case VYRE_NODE_ELSE: lower_else(lower); break;
+    case VYRE_NODE_ELSE:
+    case VYRE_NODE_STEP_ELSE: lower_else(lower); break;
     case VYRE_NODE_ERROR: lower_unread(lower); break;
     case VYRE_NODE_END: lower_end(lower, node); break;
     case VYRE_NODE_BREAK:
@@ -234,6 +311,8 @@ void lower_statement(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_REQUIRE:
     case VYRE_NODE_STEP_CALL:
     case VYRE_NODE_PHASE:
+    case VYRE_NODE_STEP_IF:
+    case VYRE_NODE_SWAP:
     case VYRE_NODE_REPEAT:
     case VYRE_NODE_REPEAT_WHILE: lower_step(lower, number); break;
     default: break;

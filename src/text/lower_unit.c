@@ -79,6 +79,9 @@ void lower_read_unit(vyre_lower *lower) {
 void lower_free_unit(vyre_unit *unit) {
     vyre_names_deinit(&unit->names);
     vyre_vec_free(&unit->items);
+    for (size_t i = 0; i < unit->constants.count; i++) {
+        vyre_vec_free(&unit->constants.items[i].bits);
+    }
     vyre_vec_free(&unit->constants);
     vyre_vec_free(&unit->functions);
     vyre_vec_free(&unit->parameters);

@@ -31,8 +31,8 @@ typedef enum vyre_name_kind {
     VYRE_BINDING_COUNTER,   /* a value too */
     VYRE_BINDING_VARIABLE,  /* handle: variable */
     VYRE_BINDING_SCALAR,    /* handle: argument of the program */
-    VYRE_BINDING_ARRAY,     /* handle: resource */
-    VYRE_BINDING_REPEAT,    /* handle: repeat, whose turns it counts */
+    VYRE_BINDING_ARRAY,     /* handle: resource; bits: length of a constant array */
+    VYRE_BINDING_REPEAT,    /* handle: repeat, whose turns it counts; size: of a range, its first */
     VYRE_BINDING_NUMBER,    /* bits: what a spliced program's scalar is */
     VYRE_BINDING_SIZE       /* size: what a spliced program's scalar is computed from */
 } vyre_name_kind;
@@ -40,11 +40,13 @@ typedef enum vyre_name_kind {
 typedef struct vyre_name_binding {
     uint32_t symbol, previous; /* previous declaration of the same symbol */
     uint32_t handle;
-    uint32_t size; /* of a scratch array, to be copied; other arrays VYRE_NONE */
+    uint32_t size;  /* of a scratch array, to be copied; other arrays and repeats VYRE_NONE */
+    uint32_t shape; /* of an array: number of its shape plus 1; 0: one dimension */
     uint64_t bits;
     uint32_t line, column;
     uint8_t kind;
     bool writable; /* arrays */
+    bool constant; /* the array is one of the file */
     bool used;     /* or nobody needs to know */
     uint16_t type; /* vyre_value_type; a handle of several scalars is the first of its leaves */
 } vyre_name_binding;

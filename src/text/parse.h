@@ -11,6 +11,7 @@ static inline void parse_advance(vyre_parser *parser) {
     vyre_token *token = &parser->state.token;
     parser->state.after.line = token->line;
     parser->state.after.column = token->column + token->length;
+    parser->broken |= token->malformed;
     vyre_lexer_next(&parser->state.lexer, token);
     if (token->malformed) {
         parser->quiet = parser->failed = true;
@@ -80,14 +81,24 @@ uint32_t parse_list(vyre_parser *parser, size_t pending);
 /* expression { "," expression } */
 uint32_t parse_expressions(vyre_parser *parser);
 
+/* { "[" expression "]" }, at most VYRE_MOST_DIMENSIONS; VYRE_NONE without a bracket. */
+uint32_t parse_lengths(vyre_parser *parser);
+/* The product of such a list as one expression, VYRE_NONE of none. */
+uint32_t parse_product(vyre_parser *parser, uint32_t lengths);
+
 /* Words that stand at a node without a count. */
 uint32_t parse_parts(vyre_parser *parser, const uint32_t *words, uint32_t count);
 
 /* A name that is being declared, as NAME; reports reserved ones. */
 uint32_t parse_name(vyre_parser *parser, const char *what);
 
-/* What a type of other languages is called here, NULL for a name that is none. */
-const char *parse_foreign_type(vyre_str name);
+/* What to write for a word or mark of other languages, NULL for a token that is none: a name that
+ * is declared is its own. */
+const char *parse_foreign(const vyre_parser *parser, vyre_token token);
+
+static inline vyre_str parse_text(const vyre_parser *parser, vyre_token token) {
+    return (vyre_str){parser->source->text + token.offset, token.length};
+}
 
 /* A type, VYRE_TYPE_VOID if there is none. */
 vyre_value_type parse_type(vyre_parser *parser);

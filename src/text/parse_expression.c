@@ -1,3 +1,6 @@
+#include <stdio.h>
+
+#include "text/foreign.h"
 #include "text/parse.h"
 
 /* How strongly an operator binds; 0 for a token that is none. */
@@ -125,6 +128,13 @@ uint32_t parse_fields(vyre_parser *parser, uint32_t operand) {
         if (!take_field(parser, &name) || !check_fields(parser, count)) {
             return 0;
         }
+        if (parse_at(parser, VYRE_TOKEN_LEFT_PAREN)) {
+            parse_error(parser, vyre_token_spot(&name), 102,
+                        "call an operation with the value, as in sqrt(a[i])",
+                        "a value has no methods");
+            parser->lost = true;
+            return 0;
+        }
         operand = field_node(parser, operand, &name);
     }
     return operand;
@@ -173,7 +183,8 @@ static bool at_type_argument(const vyre_parser *parser, bool closed) {
         return false;
     }
     vyre_lexer_next(&ahead, &token);
-    if (token.kind != VYRE_TOKEN_TYPE || !closed) {
+    bool is_foreign = token.kind == VYRE_TOKEN_NAME && vyre_foreign_type(parse_text(parser, token));
+    if (!closed || (token.kind != VYRE_TOKEN_TYPE && !is_foreign)) {
         return token.kind == VYRE_TOKEN_TYPE;
     }
     vyre_lexer_next(&ahead, &token);
@@ -206,6 +217,67 @@ static uint32_t parse_special(vyre_parser *parser, vyre_token token) {
     return 0;
 }
 
+/* Whether a token can only be an operand: words of the language, such as `step`, may follow a name.
+ */
+static bool is_operand(const vyre_parser *parser, vyre_token before, vyre_token token) {
+    if (token.kind == VYRE_TOKEN_NUMBER) {
+        return true;
+    }
+    if (token.kind != VYRE_TOKEN_NAME || token.line != before.line) {
+        return false;
+    }
+    const vyre_word *word = vyre_word_of(parser->names->symbols.items[token.symbol].word);
+    return word->class_of != VYRE_WORD_CONTEXT &&
+           !(word->class_of == VYRE_WORD_OP && word->code == VYRE_OP_MAX);
+}
+
+/* Reports a word of other languages that has been read in front of an operand, as in `not x`, or of
+ * a type, as in `array<f32>`. */
+static void check_word(vyre_parser *parser, vyre_token word) {
+    vyre_token next = parser->state.token;
+    bool is_type = next.kind == VYRE_TOKEN_LESS;
+    if (is_type) {
+        vyre_lexer ahead = parser->state.lexer;
+        vyre_lexer_next(&ahead, &next);
+        is_type = next.kind == VYRE_TOKEN_TYPE || vyre_foreign_type(parse_text(parser, next));
+        vyre_lexer_next(&ahead, &next);
+        is_type &= next.kind == VYRE_TOKEN_GREATER || next.kind == VYRE_TOKEN_COMMA;
+    }
+    const char *fix =
+        is_type || is_operand(parser, word, next) ? parse_foreign(parser, word) : NULL;
+    if (fix) {
+        parse_error(parser, vyre_token_spot(&word), 102, fix, "there is no `%.*s`",
+                    (int)word.length, parser->source->text + word.offset);
+        parser->lost = true;
+    }
+}
+
+/* Whether NAME ":" stands behind the brace at hand, as in Point { x: 1.0 }: no block starts so. */
+static bool at_named_fields(const vyre_parser *parser) {
+    vyre_lexer ahead = parser->state.lexer;
+    vyre_token token;
+    vyre_lexer_next(&ahead, &token);
+    if (token.kind != VYRE_TOKEN_NAME) {
+        return false;
+    }
+    vyre_lexer_next(&ahead, &token);
+    return token.kind == VYRE_TOKEN_COLON;
+}
+
+/* expression "]" { "[" expression "]" }, behind the first bracket. */
+static uint32_t parse_indices(vyre_parser *parser) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    size_t pending = parser->pending.count;
+    do {
+        parse_push(parser, parse_nested(parser));
+        parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
+    } while (!parser->lost && parse_take(parser, VYRE_TOKEN_LEFT_BRACKET));
+    if (parser->pending.count == pending + 1) {
+        return parser->pending.items[--parser->pending.count];
+    }
+    return parse_node(parser, VYRE_NODE_INDICES, spot, 0, parse_list(parser, pending), 0);
+}
+
 uint32_t parse_named(vyre_parser *parser) {
     vyre_token token = parser->state.token;
     uint32_t word = parser->names->symbols.items[token.symbol].word;
@@ -223,14 +295,7 @@ uint32_t parse_named(vyre_parser *parser) {
                             parse_node(parser, VYRE_NODE_CALL, spot, 0, token.symbol, arguments));
     }
     if (parse_take(parser, VYRE_TOKEN_LEFT_BRACKET)) {
-        uint32_t index = parse_nested(parser);
-        parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
-        if (parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
-            parse_error(parser, vyre_token_spot(&parser->state.token), 102,
-                        "compute one index, as in a[row * width + column]",
-                        "an array takes one index, found a second one");
-            parser->lost = true;
-        }
+        uint32_t index = parse_indices(parser);
         if (parser->state.after.line == spot.line) {
             spot.length = parser->state.after.column - spot.column;
         }
@@ -239,6 +304,13 @@ uint32_t parse_named(vyre_parser *parser) {
     }
     if (parse_at(parser, VYRE_TOKEN_DOT)) {
         return parse_dotted(parser, token);
+    }
+    if (parse_at(parser, VYRE_TOKEN_LEFT_BRACE) &&
+        parser->names->symbols.items[token.symbol].type && at_named_fields(parser)) {
+        parse_error(parser, vyre_token_spot(&parser->state.token), 102,
+                    "list the values of the fields in parentheses, without their names",
+                    "expected `(` after the name of a struct, found `{`");
+        parser->lost = true;
     }
     return parse_node(parser, VYRE_NODE_NAME, spot, 0, token.symbol, 0);
 }
@@ -253,6 +325,37 @@ static uint32_t parse_convert(vyre_parser *parser) {
     parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, "a conversion takes one value, as in u32(x)");
     return parse_node(parser, VYRE_NODE_CONVERT, vyre_token_spot(&token),
                       vyre_token_type(&parser->state.lexer, &token), operand, 0);
+}
+
+/* The type that (type)operand of other languages converts to; NULL for an expression. */
+static const char *cast_type(const vyre_parser *parser) {
+    vyre_lexer ahead = parser->state.lexer;
+    vyre_token token;
+    vyre_lexer_next(&ahead, &token);
+    vyre_str text = parse_text(parser, token);
+    const char *type = token.kind == VYRE_TOKEN_TYPE
+                           ? vyre_type_name(vyre_token_type(&parser->state.lexer, &token))
+                       : token.kind == VYRE_TOKEN_NAME ? vyre_foreign_type(text)
+                                                       : NULL;
+    while (type && (token.kind == VYRE_TOKEN_NAME || token.kind == VYRE_TOKEN_TYPE)) {
+        vyre_lexer_next(&ahead, &token);
+    }
+    if (!type || token.kind != VYRE_TOKEN_RIGHT_PAREN) {
+        return NULL;
+    }
+    vyre_lexer_next(&ahead, &token);
+    bool is_operand = token.kind == VYRE_TOKEN_NAME || token.kind == VYRE_TOKEN_NUMBER ||
+                      token.kind == VYRE_TOKEN_TYPE || token.kind == VYRE_TOKEN_LEFT_PAREN;
+    return is_operand ? type : NULL;
+}
+
+static uint32_t explain_cast(vyre_parser *parser, const char *type) {
+    char fix[48];
+    snprintf(fix, sizeof fix, "write %s(...) around the value", type);
+    parse_error(parser, vyre_token_spot(&parser->state.token), 102, fix,
+                "a type in parentheses does not convert");
+    parser->lost = true;
+    return 0;
 }
 
 bool parse_at_choice(const vyre_parser *parser) {
@@ -340,7 +443,14 @@ static uint32_t parse_primary(vyre_parser *parser) {
     case VYRE_TOKEN_NUMBER:
     case VYRE_TOKEN_INF:
     case VYRE_TOKEN_NAN: return parse_number(parser, false);
-    case VYRE_TOKEN_NAME: return parse_named(parser);
+    case VYRE_TOKEN_NAME: {
+        uint32_t node = parse_named(parser);
+        vyre_token_kind next = parser->state.token.kind;
+        if (next == VYRE_TOKEN_NAME || next == VYRE_TOKEN_NUMBER || next == VYRE_TOKEN_LESS) {
+            check_word(parser, token);
+        }
+        return node;
+    }
     case VYRE_TOKEN_TYPE: return parse_convert(parser);
     case VYRE_TOKEN_TRUE:
     case VYRE_TOKEN_FALSE:
@@ -351,9 +461,17 @@ static uint32_t parse_primary(vyre_parser *parser) {
         parse_advance(parser);
         return parse_typed(parser, VYRE_NODE_BITCAST, token);
     case VYRE_TOKEN_LEFT_PAREN: {
+        const char *cast = cast_type(parser);
+        if (cast) {
+            return explain_cast(parser, cast);
+        }
         parse_advance(parser);
         uint32_t node = parse_nested(parser);
-        parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, "close the parenthesis");
+        parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN,
+                     parse_at(parser, VYRE_TOKEN_COMMA)
+                         ? "close the parenthesis; give each value a `let` of its own, or assign "
+                           "several, as in `(a, b) = (b, a);`"
+                         : "close the parenthesis");
         return parse_fields(parser, node);
     }
     case VYRE_TOKEN_DOT:

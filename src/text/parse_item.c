@@ -2,7 +2,58 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "text/foreign.h"
 #include "text/parse.h"
+
+/* { "[" length "]" }: a list of them, none if there is no bracket. */
+uint32_t parse_lengths(vyre_parser *parser) {
+    size_t pending = parser->pending.count;
+    if (parser->lost || !parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        return VYRE_NONE;
+    }
+    while (!parser->lost && parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        if (parser->pending.count - pending == VYRE_MOST_DIMENSIONS) {
+            parse_error(parser, vyre_token_spot(&parser->state.token), 604, "use at most three",
+                        "an array has more than %d dimensions", VYRE_MOST_DIMENSIONS);
+            parser->lost = true;
+            break;
+        }
+        parse_advance(parser);
+        parse_push(parser, vyre_parse_expression(parser));
+        parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
+    }
+    return parse_list(parser, pending);
+}
+
+uint32_t parse_product(vyre_parser *parser, uint32_t lengths) {
+    uint32_t count = vyre_parser_count(parser, lengths);
+    uint32_t product = count ? vyre_parser_item(parser, lengths, 0) : VYRE_NONE;
+    for (uint32_t i = 1; i < count; i++) {
+        vyre_node left = vyre_parser_node(parser, product);
+        product = parse_node(parser, VYRE_NODE_BINARY, vyre_node_spot(&left), VYRE_TOKEN_STAR,
+                             product, vyre_parser_item(parser, lengths, i));
+    }
+    return product;
+}
+
+/* { "[" "]" }: of a parameter, as a list of nothing for each dimension. */
+static uint32_t parse_dimensions(vyre_parser *parser) {
+    size_t pending = parser->pending.count;
+    if (parser->lost || !parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        return VYRE_NONE;
+    }
+    while (!parser->lost && parse_take(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        parse_push(parser, 0);
+        parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET,
+                     "leave the brackets empty: a parameter takes the lengths of its argument");
+    }
+    if (!parser->lost && parser->pending.count - pending > VYRE_MOST_DIMENSIONS) {
+        parse_error(parser, vyre_token_spot(&parser->state.token), 604, "use at most three",
+                    "an array has more than %d dimensions", VYRE_MOST_DIMENSIONS);
+        parser->lost = true;
+    }
+    return parse_list(parser, pending);
+}
 
 static vyre_open_block *top(vyre_parser *parser) {
     return &parser->blocks.items[parser->blocks.count - 1];
@@ -12,7 +63,8 @@ static vyre_open_block *top(vyre_parser *parser) {
 static uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_program) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     uint32_t name = parse_name(parser, what);
-    parse_expect(parser, VYRE_TOKEN_COLON, "write name and type, as in `x: f32`");
+    parse_expect(parser, VYRE_TOKEN_COLON,
+                 "write name and type, as in `x: f32` or `x: buffer<f32>`");
     if (parser->lost) {
         return parse_node(parser, VYRE_NODE_ARGUMENT, spot, 0, name, VYRE_NONE);
     }
@@ -37,10 +89,9 @@ static uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_pr
         vyre_value_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
         parser->syntax.nodes.items[name].detail = (uint16_t)type;
         parse_close_angle(parser);
-        if (!parser->lost && of_program && parse_take(parser, VYRE_TOKEN_LEFT_BRACKET)) {
-            size = vyre_parse_expression(parser);
-            parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
-        }
+        uint32_t lengths = of_program ? parse_lengths(parser) : parse_dimensions(parser);
+        parser->syntax.nodes.items[name].b = lengths;
+        size = of_program ? parse_product(parser, lengths) : VYRE_NONE;
     } else if (kind == VYRE_ARGUMENT_OUT || (kind == VYRE_ARGUMENT_INOUT && of_program)) {
         parse_unexpected(parser, "`buffer`", "write `buffer<type>`; only buffers can be written");
     } else {
@@ -57,7 +108,8 @@ static uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_pr
 
 static uint32_t parse_argument_list(vyre_parser *parser, const char *what, bool of_program) {
     size_t pending = parser->pending.count;
-    parse_expect(parser, VYRE_TOKEN_LEFT_PAREN, "list the arguments in parentheses");
+    parse_expect(parser, VYRE_TOKEN_LEFT_PAREN,
+                 "list the arguments in parentheses; types are written out, there are no generics");
     while (!parser->lost && !parse_at(parser, VYRE_TOKEN_RIGHT_PAREN)) {
         if (parser->pending.count - pending == VYRE_LIMIT_ARGUMENTS) {
             parse_error(parser, vyre_token_spot(&parser->state.token), 701,
@@ -75,41 +127,52 @@ static uint32_t parse_argument_list(vyre_parser *parser, const char *what, bool 
     return parse_list(parser, pending);
 }
 
-/* One to three sizes in parentheses, or one without. A parenthesis may also just be the start of an
- * expression. */
-static uint32_t parse_domain(vyre_parser *parser, uint32_t *from) {
+/* One size, or several in parentheses, which may also just be the start of an expression. Gives a
+ * list, and the size if it stands alone. */
+static uint32_t parse_sides(vyre_parser *parser, uint32_t *out_only) {
     size_t pending = parser->pending.count;
-    if (parse_take(parser, VYRE_TOKEN_LEFT_PAREN)) {
+    *out_only = VYRE_NONE;
+    if (!parse_take(parser, VYRE_TOKEN_LEFT_PAREN)) {
+        *out_only = vyre_parse_expression(parser);
+    } else {
         uint32_t first = vyre_parse_expression(parser);
-        if (!parser->lost && parse_at(parser, VYRE_TOKEN_COMMA)) {
+        bool are_several = !parser->lost && parse_at(parser, VYRE_TOKEN_COMMA);
+        if (are_several) {
             parse_push(parser, first);
-            while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA)) {
-                parse_push(parser, vyre_parse_expression(parser));
-            }
-            parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, NULL);
-            return parse_list(parser, pending);
+        }
+        while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA)) {
+            parse_push(parser, vyre_parse_expression(parser));
         }
         parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, NULL);
-        parse_push(parser, parse_rest(parser, first));
+        if (are_several) {
+            return parse_list(parser, pending);
+        }
+        first = parse_rest(parser, first);
+        parse_push(parser, first);
         return parse_list(parser, pending);
     }
-    uint32_t size = vyre_parse_expression(parser);
-    const vyre_token *next = &parser->state.token;
-    if (!parser->lost && vyre_parser_node(parser, size).kind == VYRE_NODE_ELEMENT) {
-        const vyre_word *word = next->kind == VYRE_TOKEN_NAME
-                                    ? vyre_word_of(parser->names->symbols.items[next->symbol].word)
-                                    : vyre_word_of(0);
-        if (word->class_of == VYRE_WORD_OP && word->code == VYRE_OP_MAX) {
-            parse_advance(parser);
-            *from = size;
-            size = vyre_parse_expression(parser);
-        } else {
-            parse_unexpected(parser, "`max` after the element",
-                             "write the largest size it can have, as in `over count[0] max n`");
-        }
-    }
-    parse_push(parser, size);
+    parse_push(parser, *out_only);
     return parse_list(parser, pending);
+}
+
+static uint32_t parse_domain(vyre_parser *parser, uint32_t *from) {
+    uint32_t size, sides = parse_sides(parser, &size);
+    if (parser->lost || size == VYRE_NONE ||
+        vyre_parser_node(parser, size).kind != VYRE_NODE_ELEMENT) {
+        return sides;
+    }
+    const vyre_token *next = &parser->state.token;
+    const vyre_word *word = next->kind == VYRE_TOKEN_NAME
+                                ? vyre_word_of(parser->names->symbols.items[next->symbol].word)
+                                : vyre_word_of(0);
+    if (word->class_of != VYRE_WORD_OP || word->code != VYRE_OP_MAX) {
+        parse_unexpected(parser, "`max` after the element",
+                         "write the largest size it can have, as in `over count[0] max n`");
+        return sides;
+    }
+    parse_advance(parser);
+    *from = size;
+    return parse_sides(parser, &size);
 }
 
 /* Clauses that stand where they do not belong. */
@@ -236,14 +299,87 @@ static uint32_t parse_function(vyre_parser *parser, vyre_spot spot) {
     return node;
 }
 
+/* "[" element { "," element } [ "," ] "]", or "[" element ";" count "]"; elements of an array of
+ * several dimensions are rows themselves. */
+static uint32_t parse_row(vyre_parser *parser, uint32_t depth) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    size_t pending = parser->pending.count;
+    uint32_t repeat = VYRE_NONE;
+    if (depth > VYRE_MOST_DIMENSIONS) {
+        parse_error(parser, spot, 604, "use at most three, one list in another",
+                    "an array has more than %d dimensions", VYRE_MOST_DIMENSIONS);
+        parser->lost = true;
+        return 0;
+    }
+    parse_expect(parser, VYRE_TOKEN_LEFT_BRACKET, "list the elements, as in [1, 2, 3]");
+    while (!parser->lost && !parse_at(parser, VYRE_TOKEN_RIGHT_BRACKET)) {
+        bool is_row = parse_at(parser, VYRE_TOKEN_LEFT_BRACKET);
+        parse_push(parser, is_row ? parse_row(parser, depth + 1) : vyre_parse_expression(parser));
+        if (!parser->lost && parser->pending.count == pending + 1 &&
+            parse_take(parser, VYRE_TOKEN_SEMICOLON)) {
+            repeat = vyre_parse_expression(parser);
+            break;
+        }
+        if (parser->lost || !parse_take(parser, VYRE_TOKEN_COMMA)) {
+            break;
+        }
+    }
+    parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET,
+                 "separate elements by commas and close the list with ]");
+    return parse_node(parser, VYRE_NODE_ROW, spot, 0, parse_list(parser, pending), repeat);
+}
+
+static const char array_fix[] =
+    "write the length of an array behind the type of its elements, as in "
+    "`const A: u32[2] = [1, 2];`";
+
+/* The value of a constant, which is a list where its type is an array. */
+static uint32_t parse_constant_value(vyre_parser *parser, bool is_array) {
+    if (is_array) {
+        return parse_row(parser, 1);
+    }
+    if (parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        parse_unexpected(parser, "a number", array_fix);
+        return 0;
+    }
+    return vyre_parse_expression(parser);
+}
+
+/* `const float PI = 3.14;` of other languages: reports the type and goes on to the name. */
+static void explain_constant(vyre_parser *parser) {
+    vyre_token token = parser->state.token;
+    const char *type = token.kind == VYRE_TOKEN_TYPE
+                           ? vyre_type_name(vyre_token_type(&parser->state.lexer, &token))
+                           : vyre_foreign_type(parse_text(parser, token));
+    if (!type || parse_peek(parser).kind != VYRE_TOKEN_NAME) {
+        return;
+    }
+    char fix[64];
+    snprintf(fix, sizeof fix, "write `const NAME: %s = value;`", type);
+    parse_unexpected(parser, "the name of a constant", fix);
+    while (parse_peek(parser).kind == VYRE_TOKEN_NAME) {
+        parse_advance(parser);
+    }
+}
+
 static uint32_t parse_constant(vyre_parser *parser, vyre_spot spot) {
+    explain_constant(parser);
     uint32_t name = parse_name(parser, "a constant");
+    uint32_t lengths = VYRE_NONE;
+    if (!parser->lost && parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        parse_unexpected(parser, "`:` or `=`", array_fix);
+    }
     if (!parser->lost && parse_take(parser, VYRE_TOKEN_COLON)) {
-        vyre_value_type type = parse_type(parser);
+        if (parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+            parse_unexpected(parser, "a type", array_fix);
+        }
+        vyre_value_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
         parser->syntax.nodes.items[name].detail = (uint16_t)type;
+        lengths = parse_lengths(parser);
+        parser->syntax.nodes.items[name].b = lengths;
     }
     parse_expect(parser, VYRE_TOKEN_ASSIGN, "a constant needs a value: `const NAME = value;`");
-    uint32_t value = parser->lost ? 0 : vyre_parse_expression(parser);
+    uint32_t value = parser->lost ? 0 : parse_constant_value(parser, lengths != VYRE_NONE);
     uint32_t node = parse_node(parser, VYRE_NODE_CONSTANT, spot, 0, name, value);
     parse_expect(parser, VYRE_TOKEN_SEMICOLON, "end the constant with `;`");
     if (parser->lost && !parse_at_item(parser)) {
@@ -261,7 +397,10 @@ static uint32_t parse_struct_field(vyre_parser *parser) {
         parser->syntax.nodes.items[name].detail = name ? (uint16_t)type : 0;
     }
     if (!parser->lost && parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
-        parse_unexpected(parser, "`,` or `}`", "a field is no array: use a vector or more fields");
+        parse_error(parser, vyre_token_spot(&parser->state.token), 102,
+                    "a field is no array: use a vector or more fields",
+                    "expected `,` or `}`, found `[`");
+        parser->lost = true;
     } else if (!parser->lost && parse_at(parser, VYRE_TOKEN_SEMICOLON)) {
         parse_unexpected(parser, "`,` or `}`", "separate the fields by commas");
     }
@@ -295,29 +434,27 @@ static uint32_t parse_struct(vyre_parser *parser, vyre_spot spot) {
     return parser->lost ? skip_item(parser) : node;
 }
 
-/* Not a word that starts an item: one of them misspelt, or what other languages write? */
+/* Not a word that starts an item: what other languages write, or one of them misspelt? */
 static void explain_item(vyre_parser *parser, vyre_token token) {
-    static const char *const meanings[][2] = {
-        {"program", "program"}, {"kernel", "program"}, {"fn", "fn"},   {"function", "fn"},
-        {"func", "fn"},         {"def", "fn"},         {"void", "fn"}, {"const", "const"},
-        {"constant", "const"},  {"struct", "struct"},
-    };
-    enum { MEANINGS = sizeof meanings / sizeof *meanings };
+    static const char *const words[] = {"program", "fn", "const", "struct", "function", "kernel"};
+    vyre_str text = parse_text(parser, token);
+    bool is_type = token.kind == VYRE_TOKEN_TYPE || vyre_foreign_type(text);
+    const char *foreign = vyre_foreign_fix(is_type ? vyre_str_of("function") : text);
     vyre_near near;
-    vyre_near_init(&near, (vyre_str){parser->source->text + token.offset, token.length});
-    for (size_t i = 0; i < MEANINGS && token.kind == VYRE_TOKEN_NAME; i++) {
-        vyre_near_add(&near, vyre_str_of(meanings[i][0]));
+    vyre_near_init(&near, text);
+    for (size_t i = 0; i < sizeof words / sizeof *words && token.kind == VYRE_TOKEN_NAME; i++) {
+        vyre_near_add(&near, vyre_str_of(words[i]));
     }
     char fix[64] = "put statements inside a program or function";
-    for (size_t i = 0; i < MEANINGS && near.count; i++) {
-        if (meanings[i][0] == near.names[0].data) {
-            snprintf(fix, sizeof fix, "write `%s`", meanings[i][1]);
-        }
+    if (near.count) {
+        snprintf(fix, sizeof fix, "write `%.*s`", (int)near.names[0].size, near.names[0].data);
+        bool is_foreign = near.names[0].data == words[4] || near.names[0].data == words[5];
+        foreign = foreign || !is_foreign ? foreign : vyre_foreign_fix(near.names[0]);
     }
     if (parse_at_word(parser, VYRE_WORD_STRUCT)) {
         snprintf(fix, sizeof fix, "write `struct Name { field: type, ... }`");
     }
-    parse_unexpected(parser, "`program`, `fn`, `struct` or `const`", fix);
+    parse_unexpected(parser, "`program`, `fn`, `struct` or `const`", foreign ? foreign : fix);
 }
 
 uint32_t vyre_parse_item(vyre_parser *parser) {
@@ -395,6 +532,35 @@ static uint32_t parse_require(vyre_parser *parser, vyre_spot spot) {
                                is_equation ? head.b : VYRE_NONE));
 }
 
+/* "swap" "(" NAME "," NAME ")" ";" */
+static uint32_t parse_swap(vyre_parser *parser, vyre_spot spot) {
+    top(parser)->started = true;
+    parse_advance(parser);
+    parse_expect(parser, VYRE_TOKEN_LEFT_PAREN, "write the two arrays, as in `swap(a, b);`");
+    uint32_t first = parser->lost ? VYRE_NONE : parse_name(parser, "an array");
+    parse_expect(parser, VYRE_TOKEN_COMMA, "write the two arrays, as in `swap(a, b);`");
+    uint32_t second = parser->lost ? VYRE_NONE : parse_name(parser, "an array");
+    parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, "write the two arrays, as in `swap(a, b);`");
+    return end_step(parser, parse_node(parser, VYRE_NODE_SWAP, spot, 0, first, second));
+}
+
+/* Around phases, only memory decides: what invocations compute is not known there. */
+static uint32_t parse_step_if(vyre_parser *parser, vyre_spot spot) {
+    top(parser)->started = true;
+    parse_advance(parser);
+    uint32_t condition = vyre_parse_expression(parser);
+    vyre_node head = vyre_parser_node(parser, condition);
+    if (!parser->lost && head.kind != VYRE_NODE_ELEMENT && head.kind != VYRE_NODE_ERROR) {
+        parse_error(parser, vyre_node_spot(&head), 605,
+                    "test an element, as in `if changed[0] { ... }`; or put the `if` into a phase",
+                    "the condition of an `if` around phases must be one element of an array");
+        parse_recover(parser);
+        return 0;
+    }
+    uint32_t node = parse_node(parser, VYRE_NODE_STEP_IF, spot, 0, condition, 0);
+    return parse_open(parser, VYRE_NODE_STEP_IF, VYRE_SEMICOLON_NONE) ? node : 0;
+}
+
 uint32_t parse_step(vyre_parser *parser) {
     vyre_token token = parser->state.token;
     vyre_spot spot = vyre_token_spot(&token);
@@ -441,10 +607,15 @@ uint32_t parse_step(vyre_parser *parser) {
                         "write `while` with an element, as in `repeat while changed[0] { ... }`",
                         "the condition of a repeat must be one element of an array");
         }
+        if (!until && !parser->lost && parse_take(parser, VYRE_TOKEN_RANGE)) {
+            uint32_t end = vyre_parse_expression(parser);
+            size = parse_node(parser, VYRE_NODE_RANGE, spot, 0, size, end);
+        }
         uint32_t node = parse_node(parser, until ? VYRE_NODE_REPEAT_WHILE : VYRE_NODE_REPEAT, spot,
                                    0, name, size);
         return parse_open(parser, VYRE_NODE_REPEAT, VYRE_SEMICOLON_NONE) ? node : 0;
     }
+    case VYRE_TOKEN_IF: return parse_step_if(parser, spot);
     case VYRE_TOKEN_NAME:
         if (parse_peek(parser).kind == VYRE_TOKEN_DOT) {
             top(parser)->started = true;
@@ -455,6 +626,10 @@ uint32_t parse_step(vyre_parser *parser) {
                                  "`sort.keys_u32(keys, sorted);`");
             }
             return end_step(parser, parse_node(parser, VYRE_NODE_STEP_CALL, spot, 0, call, 0));
+        }
+        if (parse_at_word(parser, VYRE_WORD_SWAP) &&
+            parse_peek(parser).kind == VYRE_TOKEN_LEFT_PAREN) {
+            return parse_swap(parser, spot);
         }
         if (parse_at_word(parser, VYRE_WORD_REQUIRE)) {
             return parse_require(parser, spot);
@@ -479,12 +654,14 @@ static uint32_t close_block(vyre_parser *parser) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     parse_advance(parser);
     vyre_open_block *block = top(parser);
-    if (block->kind == VYRE_NODE_IF && parse_at(parser, VYRE_TOKEN_ELSE)) {
+    bool of_steps = block->kind == VYRE_NODE_STEP_IF;
+    if ((of_steps || block->kind == VYRE_NODE_IF) && parse_at(parser, VYRE_TOKEN_ELSE)) {
         spot = vyre_token_spot(&parser->state.token);
         parse_advance(parser);
-        block->kind = VYRE_NODE_ELSE;
+        block->kind = of_steps ? VYRE_NODE_STEP_ELSE : VYRE_NODE_ELSE;
         if (parse_at(parser, VYRE_TOKEN_IF)) {
             block->chained = true;
+            block->started = false;
         } else if (!parse_expect(parser, VYRE_TOKEN_LEFT_BRACE, "write `else { ... }`")) {
             if (parse_recover_block(parser)) {
                 parse_advance(parser);
@@ -492,7 +669,7 @@ static uint32_t close_block(vyre_parser *parser) {
                 block->chained = block->started = true; /* ends at once */
             }
         }
-        return parse_node(parser, VYRE_NODE_ELSE, spot, 0, 0, 0);
+        return parse_node(parser, (vyre_node_kind)block->kind, spot, 0, 0, 0);
     }
     if (block->kind == VYRE_NODE_IF && block->results) {
         parse_error(parser, spot, 505, "add `else { yield ...; }`",
@@ -507,7 +684,7 @@ uint32_t vyre_parse_next(vyre_parser *parser) {
     parser->pending.count = 0;
     parser->depth = parser->choices = parser->branches = 0;
     bool was_lost = parser->lost;
-    parser->lost = false;
+    parser->lost = parser->broken = false;
     parser->quiet = parser->state.token.malformed;
     if (parser->blocks.count == parser->state.base) {
         return VYRE_NONE;
@@ -519,7 +696,7 @@ uint32_t vyre_parse_next(vyre_parser *parser) {
     }
     if (block->chained) {
         block->started = true;
-        return parse_statement(parser);
+        return block->kind == VYRE_NODE_STEP_ELSE ? parse_step(parser) : parse_statement(parser);
     }
     if (parse_at(parser, VYRE_TOKEN_RIGHT_BRACE)) {
         return close_block(parser);
@@ -536,7 +713,8 @@ uint32_t vyre_parse_next(vyre_parser *parser) {
         parser->lost = true;
         return end_block(parser, spot);
     }
-    if (block->kind == VYRE_NODE_PROGRAM || block->kind == VYRE_NODE_REPEAT) {
+    if (block->kind == VYRE_NODE_PROGRAM || block->kind == VYRE_NODE_REPEAT ||
+        block->kind == VYRE_NODE_STEP_IF || block->kind == VYRE_NODE_STEP_ELSE) {
         return parse_step(parser);
     }
     return parse_statement(parser);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "text/foreign.h"
 #include "text/parse.h"
 
 /* Tokens that only ever start a statement or a step: where skipping stops. */
@@ -38,14 +39,19 @@ static void skip_block(vyre_parser *parser) {
 }
 
 void parse_recover(vyre_parser *parser) {
+    uint32_t bracket = 0; /* the line of an open one, as in [0.0; 4] */
     for (;;) {
         vyre_token_kind kind = parser->state.token.kind;
-        if (kind == VYRE_TOKEN_SEMICOLON) {
+        if (kind == VYRE_TOKEN_LEFT_BRACKET || kind == VYRE_TOKEN_RIGHT_BRACKET) {
+            bracket = kind == VYRE_TOKEN_LEFT_BRACKET ? parser->state.token.line : 0;
+        }
+        if (kind == VYRE_TOKEN_SEMICOLON && bracket != parser->state.token.line) {
             parse_advance(parser);
             return;
         }
         if (kind == VYRE_TOKEN_LEFT_BRACE) {
             skip_block(parser);
+            parse_take(parser, VYRE_TOKEN_SEMICOLON);
             return;
         }
         if (kind == VYRE_TOKEN_RIGHT_BRACE || parse_at_item(parser) || starts_statement(kind)) {
@@ -56,8 +62,10 @@ void parse_recover(vyre_parser *parser) {
 }
 
 void parse_skip_values(vyre_parser *parser) {
-    parse_unexpected(parser, "an operand",
-                     "name the block's value first, as in `let a = if ... ;`, and use the name");
+    parse_error(parser, vyre_token_spot(&parser->state.token), 102,
+                "name the block's value first, as in `let a = if ... ;`, and use the name",
+                "expected an operand, found `%s`", vyre_token_text(parser->state.token.kind));
+    parser->lost = true;
     parse_skip_blocks(parser, 0);
 }
 
@@ -137,10 +145,16 @@ bool parse_open(vyre_parser *parser, vyre_node_kind kind, vyre_semicolon semicol
 /* The end of a simple statement. */
 static void parse_semicolon(vyre_parser *parser) {
     if (!parser->lost && !parse_at(parser, VYRE_TOKEN_SEMICOLON)) {
-        parse_expect(parser, VYRE_TOKEN_SEMICOLON, "end the statement with `;`");
+        parse_expect(parser, VYRE_TOKEN_SEMICOLON,
+                     parse_at(parser, VYRE_TOKEN_COMMA)
+                         ? "end the statement with `;`, and give each name a statement of its own"
+                         : "end the statement with `;`");
         if (parser->state.token.line > parser->state.after.line) {
             return; /* nothing else is wrong: the next line is a statement of its own */
         }
+    }
+    if (parser->lost && parse_at(parser, VYRE_TOKEN_IF)) {
+        parse_advance(parser); /* a choice as Python writes it */
     }
     if (parser->lost) {
         parse_recover(parser);
@@ -208,13 +222,15 @@ static uint32_t parse_if(vyre_parser *parser, uint32_t results) {
 }
 
 /* for (i = 0; i < n; i++) of other languages: what would be the counter's name is kept. */
-static uint32_t skip_foreign_for(vyre_parser *parser) {
-    parse_unexpected(parser, "the name of a counter", "write `for i in 0..n { ... }`");
-    uint32_t name = 0;
+static uint32_t skip_foreign_for(vyre_parser *parser, uint32_t name) {
+    parse_unexpected(parser, name ? "`in`" : "the name of a counter",
+                     "write `for i in 0..n { ... }`");
+    bool named = false;
     while (!parse_at(parser, VYRE_TOKEN_LEFT_BRACE) && !parse_at(parser, VYRE_TOKEN_RIGHT_BRACE) &&
            !parse_at_item(parser)) {
         const vyre_token *token = &parser->state.token;
-        if (!name && token->kind == VYRE_TOKEN_NAME) {
+        named |= token->kind == VYRE_TOKEN_ASSIGN;
+        if (!named && token->kind == VYRE_TOKEN_NAME) {
             name = parse_node(parser, VYRE_NODE_NAME, vyre_token_spot(token), 0, token->symbol, 0);
         }
         parse_advance(parser);
@@ -227,9 +243,12 @@ static uint32_t parse_for(vyre_parser *parser, uint32_t results) {
     parse_advance(parser);
     uint32_t parts[VYRE_FOR_PARTS] = {0, 0, 0, VYRE_NONE, VYRE_NONE};
     if (parse_at(parser, VYRE_TOKEN_LEFT_PAREN)) {
-        parts[VYRE_FOR_NAME] = skip_foreign_for(parser);
+        parts[VYRE_FOR_NAME] = skip_foreign_for(parser, 0);
     } else {
         parts[VYRE_FOR_NAME] = parse_name(parser, "a counter");
+    }
+    if (parse_at(parser, VYRE_TOKEN_ASSIGN)) {
+        skip_foreign_for(parser, parts[VYRE_FOR_NAME]);
     }
     parse_expect(parser, VYRE_TOKEN_IN, "write `for i in 0..n { ... }`");
     if (!parser->lost) {
@@ -299,11 +318,34 @@ static uint32_t parse_let_list(vyre_parser *parser, vyre_spot spot) {
     return node;
 }
 
+/* A declaration as other languages write it, after the report: its name counts as declared. */
+static uint32_t parse_declared(vyre_parser *parser, vyre_spot spot) {
+    uint32_t name = 0;
+    for (;; parse_advance(parser)) {
+        const vyre_token *token = &parser->state.token;
+        if (token->kind == VYRE_TOKEN_NAME) {
+            name = parse_node(parser, VYRE_NODE_NAME, vyre_token_spot(token), 0, token->symbol, 0);
+        } else if (token->kind != VYRE_TOKEN_TYPE && token->kind != VYRE_TOKEN_STAR) {
+            break;
+        }
+    }
+    bool declares = parse_at(parser, VYRE_TOKEN_ASSIGN) || parse_at(parser, VYRE_TOKEN_COLON) ||
+                    parse_at(parser, VYRE_TOKEN_LEFT_BRACKET) ||
+                    parse_at(parser, VYRE_TOKEN_SEMICOLON) || parse_at(parser, VYRE_TOKEN_COMMA);
+    uint32_t node = parse_node(parser, VYRE_NODE_LET, spot, 0, name, 0);
+    parse_recover(parser);
+    return declares ? node : 0;
+}
+
 static uint32_t parse_let(vyre_parser *parser) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     parse_advance(parser);
     if (parse_take(parser, VYRE_TOKEN_LEFT_PAREN)) {
         return parse_let_list(parser, spot);
+    }
+    if (parse_peek(parser).kind == VYRE_TOKEN_NAME && parse_foreign(parser, parser->state.token)) {
+        parse_unexpected(parser, "the name of a value", "write `let name = value;`");
+        return parse_declared(parser, spot);
     }
     uint32_t name = parse_typed_name(parser, "a value");
     parse_expect(parser, VYRE_TOKEN_ASSIGN, "a `let` needs a value: `let name = value;`");
@@ -318,23 +360,34 @@ static uint32_t parse_let(vyre_parser *parser) {
     return node;
 }
 
-/* NAME ":" type "[" length "]" behind `shared`, `scratch` or `var`. */
-static uint32_t parse_length(vyre_parser *parser) {
-    parse_expect(parser, VYRE_TOKEN_LEFT_BRACKET, "write the length in brackets, as in u32[256]");
-    uint32_t length = parser->lost ? 0 : vyre_parse_expression(parser);
-    parse_expect(parser, VYRE_TOKEN_RIGHT_BRACKET, NULL);
-    return length;
+/* NAME ":" type { "[" length "]" } behind `shared`, `scratch` or `var`: the number of elements. */
+static uint32_t parse_length(vyre_parser *parser, uint32_t name) {
+    if (parser->lost || !parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
+        parse_missing(parser, VYRE_TOKEN_LEFT_BRACKET,
+                      "write the length in brackets, as in u32[256]");
+        return 0;
+    }
+    uint32_t lengths = parse_lengths(parser);
+    parser->syntax.nodes.items[name].b = name ? lengths : 0;
+    return parser->lost ? 0 : parse_product(parser, lengths);
 }
 
 static uint32_t parse_var(vyre_parser *parser) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     parse_advance(parser);
+    if (parse_at(parser, VYRE_TOKEN_LEFT_PAREN)) {
+        parse_error(parser, vyre_token_spot(&parser->state.token), 102,
+                    "give each a `var` of its own, then assign: `(a, b) = (b, a);`",
+                    "expected the name of a variable, found `(`");
+        parse_advance(parser);
+        return parse_let_list(parser, spot);
+    }
     uint32_t name = parse_typed_name(parser, "a variable");
     vyre_node_kind kind = VYRE_NODE_VAR;
     uint32_t value = VYRE_NONE;
     if (!parser->lost && parse_at(parser, VYRE_TOKEN_LEFT_BRACKET)) {
         kind = VYRE_NODE_ARRAY;
-        value = parse_length(parser);
+        value = parse_length(parser, name);
         if (!parser->lost && parse_at(parser, VYRE_TOKEN_ASSIGN)) {
             parse_unexpected(parser, "`;`",
                              "assign to its elements instead; a private array starts as zeros");
@@ -364,7 +417,7 @@ uint32_t parse_array(vyre_parser *parser, vyre_node_kind kind, const char *what)
     parse_expect(parser, VYRE_TOKEN_COLON, "write name, type and length, as in `part: u32[256]`");
     vyre_value_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
     parser->syntax.nodes.items[name].detail = name ? (uint16_t)type : 0;
-    uint32_t length = parser->lost ? 0 : parse_length(parser);
+    uint32_t length = parser->lost ? 0 : parse_length(parser, name);
     uint32_t node = parse_node(parser, kind, spot, 0, name, length);
     parse_semicolon(parser);
     return node;
@@ -392,25 +445,76 @@ static uint32_t parse_jump(vyre_parser *parser, vyre_node_kind kind) {
     return node;
 }
 
-/* A statement that starts with a name which nothing sensible follows: a keyword misspelt? */
-static void explain_name(vyre_parser *parser, vyre_token first) {
+/* A statement that starts with a name which nothing sensible follows: a word of other languages, or
+ * a keyword misspelt? */
+static uint32_t explain_name(vyre_parser *parser, vyre_token first) {
     static const char *const words[] = {"let",      "var",   "shared", "barrier", "if",
                                         "else",     "for",   "while",  "loop",    "break",
                                         "continue", "yield", "return", "inline"};
+    vyre_str name = parse_text(parser, first);
+    const char *foreign = parse_foreign(parser, first), *type = vyre_foreign_type(name);
     vyre_near near;
-    vyre_near_init(&near, (vyre_str){parser->source->text + first.offset, first.length});
+    vyre_near_init(&near, name);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         vyre_near_add(&near, vyre_str_of(words[i]));
     }
     char fix[96] = "assign to it, or call it with ( )";
-    vyre_str name = {parser->source->text + first.offset, first.length};
-    if (parse_foreign_type(name)) {
+    if (type) {
         snprintf(fix, sizeof fix, "declare it with `let name: %s = value;`, or `var` if it changes",
-                 parse_foreign_type(name));
+                 type);
     } else if (near.count) {
         snprintf(fix, sizeof fix, "write `%.*s`", (int)near.names[0].size, near.names[0].data);
     }
-    parse_unexpected(parser, "`=`, `[` or `(` after the name", fix);
+    if (foreign) {
+        parse_error(parser, vyre_token_spot(&first), 102, foreign, "there is no `%.*s`",
+                    (int)name.size, name.data);
+        parser->lost = true;
+    } else {
+        parse_unexpected(parser, "`=`, `[` or `(` after the name", fix);
+    }
+    uint32_t node = parse_declared(parser, vyre_token_spot(&first));
+    while (foreign && (parse_at(parser, VYRE_TOKEN_ELSE) || parse_at(parser, VYRE_TOKEN_WHILE))) {
+        parse_skip(parser); /* of `elif` and `do` */
+    }
+    return node;
+}
+
+/* Whether a word of other languages starts a block here, as in `switch (n) {`. */
+static bool at_foreign_block(const vyre_parser *parser) {
+    enum { MOST_TOKENS = 64 };
+    vyre_lexer ahead = parser->state.lexer;
+    const char *at = ahead.at;
+    while (at < parser->source->end && *at == ' ') {
+        at++;
+    }
+    if (at == parser->source->end || *at != '(' || !parse_foreign(parser, parser->state.token)) {
+        return false;
+    }
+    vyre_token token;
+    uint32_t open = 0;
+    for (int i = 0; i < MOST_TOKENS; i++) {
+        vyre_lexer_next(&ahead, &token);
+        open += token.kind == VYRE_TOKEN_LEFT_PAREN;
+        open -= token.kind == VYRE_TOKEN_RIGHT_PAREN;
+        if (!open) {
+            vyre_lexer_next(&ahead, &token);
+            return token.kind == VYRE_TOKEN_LEFT_BRACE;
+        }
+    }
+    return false;
+}
+
+/* A value at the end of a function, which other languages take for its result. */
+static bool is_return_forgotten(vyre_parser *parser, vyre_token first, vyre_node_kind kind) {
+    const vyre_open_block *block = &parser->blocks.items[parser->blocks.count - 1];
+    bool is_call = kind == VYRE_NODE_CALL || kind == VYRE_NODE_LIBRARY_CALL;
+    if (parser->lost || !parse_at(parser, VYRE_TOKEN_RIGHT_BRACE) ||
+        block->kind != VYRE_NODE_FUNCTION || is_call) {
+        return false;
+    }
+    parse_error(parser, vyre_token_spot(&first), 107, "write `return value;`",
+                "a function gives its value with `return`");
+    return true;
 }
 
 /* Whether something may be a place; reports if not. */
@@ -477,6 +581,9 @@ static uint32_t parse_other_from(vyre_parser *parser, vyre_token first, uint32_t
             place = parse_rest(parser, place);
             kind = vyre_parser_node(parser, place).kind;
         }
+        if (is_return_forgotten(parser, first, kind)) {
+            return 0;
+        }
         node = parse_node(parser, VYRE_NODE_EVALUATE, vyre_token_spot(&first), 0, place, 0);
         if (kind == VYRE_NODE_BINARY) {
             parse_error(parser, vyre_token_spot(&first), 107,
@@ -493,10 +600,16 @@ static uint32_t parse_other_from(vyre_parser *parser, vyre_token first, uint32_t
     } else if (first.kind == VYRE_TOKEN_NAME && kind == VYRE_NODE_NAME &&
                (token.kind == VYRE_TOKEN_NAME || token.kind == VYRE_TOKEN_NUMBER ||
                 token.kind == VYRE_TOKEN_TYPE || token.kind == VYRE_TOKEN_LEFT_BRACE ||
-                token.kind == VYRE_TOKEN_COLON)) {
-        explain_name(parser, first);
+                token.kind == VYRE_TOKEN_COLON || parse_foreign(parser, first))) {
+        return explain_name(parser, first);
+    } else if (kind == VYRE_NODE_NAME && token.kind == VYRE_TOKEN_COMMA) {
+        parse_unexpected(parser, "`=`, `[` or `(` after the name",
+                         "write several places in parentheses, as in `(a, b) = (b, a);`");
     } else {
-        parse_rest(parser, place);
+        place = parse_rest(parser, place);
+        if (is_return_forgotten(parser, first, VYRE_NODE_NAME)) {
+            return 0;
+        }
         parse_error(parser, vyre_token_spot(&first), 107,
                     "use the value, as in `let name = ...;`, or remove the statement",
                     "the statement computes a value that is not used");
@@ -507,6 +620,10 @@ static uint32_t parse_other_from(vyre_parser *parser, vyre_token first, uint32_t
 
 static uint32_t parse_other(vyre_parser *parser) {
     vyre_token first = parser->state.token;
+    if (first.kind == VYRE_TOKEN_NAME && at_foreign_block(parser)) {
+        parse_advance(parser);
+        return explain_name(parser, first);
+    }
     uint32_t place =
         first.kind == VYRE_TOKEN_NAME ? parse_named(parser) : vyre_parse_expression(parser);
     return parse_other_from(parser, first, place);
@@ -605,7 +722,8 @@ uint32_t parse_statement(vyre_parser *parser) {
     case VYRE_TOKEN_CONST:
         parse_error(parser, spot, 108, "move it out of the program, or name the value with `let`",
                     "a constant is declared inside a block");
-        return parse_skip(parser);
+        parse_advance(parser);
+        return parse_declared(parser, spot);
     case VYRE_TOKEN_ELSE:
         parse_error(parser, spot, 102, "remove it, or write an `if` before it",
                     "`else` without an `if`");
@@ -622,6 +740,7 @@ uint32_t parse_statement(vyre_parser *parser) {
         if (parse_peek(parser).kind == VYRE_TOKEN_NAME) {
             parse_unexpected(parser, "a statement",
                              "declare with `let name: type = value;`, or `var` if it changes");
+            return parse_declared(parser, spot);
         }
         return parse_other(parser);
     default: return parse_other(parser);

@@ -5,6 +5,7 @@
 
 #include "base/near.h"
 #include "ir/diagnostic.h"
+#include "text/foreign.h"
 #include "text/parse.h"
 
 void parse_stop(vyre_parser *parser) {
@@ -98,7 +99,7 @@ vyre_token parse_peek(const vyre_parser *parser) {
 
 void parse_error(vyre_parser *parser, vyre_spot spot, uint32_t code, const char *fix,
                  const char *format, ...) {
-    parser->failed = true;
+    parser->failed = parser->broken = true;
     if (parser->quiet) {
         return;
     }
@@ -125,11 +126,46 @@ static void describe(const vyre_parser *parser, char *out, size_t size) {
              parser->source->text + token->offset, cut ? "..." : "");
 }
 
+/* A mark of other languages may be several tokens here: those before the place belong to it. */
+static const char *foreign_mark(const char *at, const char *start, size_t length) {
+    const char *fix = NULL;
+    for (ptrdiff_t before = 2; before > 0 && !fix; before--) {
+        if (at - start >= before) {
+            fix = vyre_foreign_fix((vyre_str){at - before, (size_t)before + 1});
+        }
+    }
+    fix = fix ? fix : vyre_foreign_fix((vyre_str){at, 2});
+    return fix ? fix : vyre_foreign_fix((vyre_str){at, length});
+}
+
+const char *parse_foreign(const vyre_parser *parser, vyre_token token) {
+    vyre_str text = parse_text(parser, token);
+    if (token.kind == VYRE_TOKEN_IF || token.kind == VYRE_TOKEN_CONST) {
+        return vyre_foreign_fix(text);
+    }
+    if (token.symbol == VYRE_NONE) {
+        bool is_mark = token.kind != VYRE_TOKEN_NUMBER && text.data + 1 < parser->source->end;
+        return is_mark ? foreign_mark(text.data, parser->source->text, text.size) : NULL;
+    }
+    const vyre_symbol *symbol = &parser->names->symbols.items[token.symbol];
+    bool is_own = symbol->item != VYRE_NONE || vyre_names_find(parser->names, token.symbol) ||
+                  vyre_word_of(symbol->word)->class_of == VYRE_WORD_OP;
+    return is_own || token.kind != VYRE_TOKEN_NAME ? NULL : vyre_foreign_fix(text);
+}
+
+/* The fix for the next token, unless it starts the next line and so is not to blame. */
+static const char *better_fix(const vyre_parser *parser, const char *fix) {
+    const vyre_token *token = &parser->state.token;
+    const char *foreign =
+        token->line == parser->state.after.line ? parse_foreign(parser, *token) : NULL;
+    return foreign ? foreign : fix;
+}
+
 void parse_unexpected(vyre_parser *parser, const char *what, const char *fix) {
     char found[SHOWN_BYTES + 8];
     describe(parser, found, sizeof found);
-    parse_error(parser, vyre_token_spot(&parser->state.token), 102, fix, "expected %s, found %s",
-                what, found);
+    parse_error(parser, vyre_token_spot(&parser->state.token), 102, better_fix(parser, fix),
+                "expected %s, found %s", what, found);
     parser->lost = true;
 }
 
@@ -144,7 +180,9 @@ bool parse_missing(vyre_parser *parser, vyre_token_kind kind, const char *fix) {
     const vyre_token *token = &parser->state.token;
     vyre_spot behind = {parser->state.after.line, parser->state.after.column, 1};
     bool line_ends = token->kind == VYRE_TOKEN_END || token->line > behind.line;
-    parse_error(parser, line_ends ? behind : vyre_token_spot(token), 102, fix ? fix : general,
+    fix = fix ? fix : general;
+    fix = kind == VYRE_TOKEN_COLON ? fix : better_fix(parser, fix);
+    parse_error(parser, line_ends ? behind : vyre_token_spot(token), 102, fix,
                 "expected `%s`, found %s", vyre_token_text(kind), found);
     parser->lost = true;
     return false;
@@ -204,22 +242,30 @@ uint32_t parse_name(vyre_parser *parser, const char *what) {
     return 0;
 }
 
-/* What people call types elsewhere. */
-static const char *const foreign_types[][2] = {
-    {"int", "i32"},      {"uint", "u32"},  {"unsigned", "u32"},  {"float", "f32"},
-    {"double", "f64"},   {"half", "f16"},  {"bfloat16", "bf16"}, {"char", "u8"},
-    {"uchar", "u8"},     {"byte", "u8"},   {"short", "i16"},     {"ushort", "u16"},
-    {"long", "i64"},     {"ulong", "u64"}, {"size_t", "u64"},    {"usize", "u64"},
-    {"boolean", "bool"},
-};
-
-const char *parse_foreign_type(vyre_str name) {
-    for (size_t i = 0; i < sizeof foreign_types / sizeof *foreign_types; i++) {
-        if (vyre_str_is(name, foreign_types[i][0])) {
-            return foreign_types[i][1];
+static void explain_type(vyre_parser *parser, vyre_token token) {
+    vyre_str name = parse_text(parser, token);
+    const char *foreign = vyre_foreign_type(name), *instead = vyre_foreign_fix(name);
+    vyre_near near;
+    vyre_near_init(&near, name);
+    for (vyre_type type = VYRE_TYPE_BOOL; type < VYRE_TYPE_COUNT; type++) {
+        vyre_near_add(&near, vyre_str_of(vyre_type_name(type)));
+    }
+    for (uint32_t i = 0; i < parser->names->symbols.count; i++) {
+        if (parser->names->symbols.items[i].type) {
+            vyre_near_add(&near, vyre_symbol_text(parser->names, i));
         }
     }
-    return NULL;
+    vyre_str best = foreign      ? vyre_str_of(foreign)
+                    : near.count ? near.names[0]
+                                 : (vyre_str){"u32", 3};
+    char fix[96];
+    snprintf(fix, sizeof fix, "%s%.*s",
+             foreign || near.count ? "write "
+                                   : "use bool, or i, u or f and a width in bits, such as ",
+             (int)best.size, best.data);
+    parse_error(parser, vyre_token_spot(&token), 201, instead && !foreign ? instead : fix,
+                "unknown type `%.*s`",
+                (int)(token.length < SHOWN_BYTES ? token.length : SHOWN_BYTES), name.data);
 }
 
 bool parse_close_angle(vyre_parser *parser) {
@@ -244,7 +290,11 @@ static vyre_value_type parse_vector_type(vyre_parser *parser, uint32_t count) {
     parse_advance(parser);
     parse_expect(parser, VYRE_TOKEN_LESS, "write the type of its components, as in vec3<f32>");
     vyre_token token = parser->state.token;
-    if (!parser->lost && token.kind != VYRE_TOKEN_TYPE) {
+    if (!parser->lost && token.kind == VYRE_TOKEN_NAME && !parse_vector_count(parser, &token) &&
+        vyre_foreign_type(parse_text(parser, token))) {
+        explain_type(parser, token);
+        parser->lost = true;
+    } else if (!parser->lost && token.kind != VYRE_TOKEN_TYPE) {
         parse_unexpected(parser, "the type of the components",
                          "write a number type or bool, as in vec3<f32>");
     }
@@ -256,36 +306,23 @@ static vyre_value_type parse_vector_type(vyre_parser *parser, uint32_t count) {
     return parse_close_angle(parser) ? vyre_vector_of(scalar, count) : VYRE_TYPE_VOID;
 }
 
-static void report_unknown_type(vyre_parser *parser, vyre_token token) {
-    vyre_str name = {parser->source->text + token.offset, token.length};
-    vyre_near near;
-    vyre_near_init(&near, name);
-    for (vyre_type type = VYRE_TYPE_BOOL; type < VYRE_TYPE_COUNT; type++) {
-        vyre_near_add(&near, vyre_str_of(vyre_type_name(type)));
-    }
-    for (uint32_t i = 0; i < parser->names->symbols.count; i++) {
-        if (parser->names->symbols.items[i].type) {
-            vyre_near_add(&near, vyre_symbol_text(parser->names, i));
-        }
-    }
-    vyre_str best = near.count ? near.names[0] : (vyre_str){"u32", 3};
-    const char *foreign = parse_foreign_type(name);
-    bool sure = foreign || near.count > 0;
-    best = foreign ? vyre_str_of(foreign) : best;
-    char fix[96];
-    snprintf(fix, sizeof fix, "%s%.*s",
-             sure ? "write " : "use bool, or i, u or f and a width in bits, such as ",
-             (int)best.size, best.data);
-    parse_error(parser, vyre_token_spot(&token), 201, fix, "unknown type `%.*s`",
-                (int)(token.length < SHOWN_BYTES ? token.length : SHOWN_BYTES), name.data);
-}
-
 vyre_value_type parse_type(vyre_parser *parser) {
     vyre_token token = parser->state.token;
     if (token.kind == VYRE_TOKEN_TYPE) {
         vyre_type type = vyre_token_type(&parser->state.lexer, &token);
         parse_advance(parser);
         return type;
+    }
+    bool is_pointer = token.kind == VYRE_TOKEN_STAR || token.kind == VYRE_TOKEN_AND;
+    if (is_pointer || token.kind == VYRE_TOKEN_LEFT_BRACKET) {
+        parse_error(parser, vyre_token_spot(&token), 102,
+                    is_pointer
+                        ? "write `inout type` for a parameter that changes a variable of the "
+                          "caller, and buffer<type> for an array"
+                        : "write an array as buffer<type>, or as `var a: type[4];` in a block",
+                    "expected a type, found `%s`", vyre_token_text(token.kind));
+        parser->lost = true;
+        return VYRE_TYPE_VOID;
     }
     if (token.kind != VYRE_TOKEN_NAME) {
         parse_unexpected(parser, "a type",
@@ -298,9 +335,12 @@ vyre_value_type parse_type(vyre_parser *parser) {
         return parse_vector_type(parser, components);
     }
     if (!type) {
-        report_unknown_type(parser, token);
+        explain_type(parser, token);
     }
     parse_advance(parser);
+    if (!type && (parse_at(parser, VYRE_TOKEN_LESS) || parse_at(parser, VYRE_TOKEN_NAME))) {
+        parser->lost = true; /* array<f32>, mut buffer<f32> */
+    }
     return type;
 }
 

@@ -58,6 +58,7 @@ typedef struct vyre_parser {
     uint32_t branches;          /* their braces that are open */
     bool quiet;                 /* a mistake of this statement has been reported */
     bool lost;                  /* the tokens are not those that were expected */
+    bool broken;                /* the text of this statement is wrong: its parts mean little */
     bool failed;                /* there was one in this item */
 } vyre_parser;
 

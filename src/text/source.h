@@ -9,6 +9,7 @@ typedef struct vyre_source {
     vyre_diagnostics *diagnostics;
     bool no_memory;                    /* everything ends early, and the status says so */
     bool cut;                          /* a comment without an end has swallowed the rest */
+    const char *marks[2];              /* the first # and @, of which one report is enough */
     bool foreign;                      /* an operation's, not the one that is parsed */
     const vyre_diagnostic_call *calls; /* that led to this text, the innermost first */
 } vyre_source;

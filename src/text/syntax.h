@@ -18,9 +18,10 @@
     /* expressions */                                                                              \
     X(NUMBER)       /* detail: negative; a: offset of the text, b: its length */                   \
     X(BOOL)         /* detail: 0 or 1 */                                                           \
-    X(NAME)         /* a: symbol; in declarations detail: type, b: 0 */                            \
+    X(NAME)         /* a: symbol; in declarations detail: type, b: list of lengths, none or 0 */   \
     X(FIELD)        /* a: operand, b: symbol of a field or swizzle */                              \
-    X(ELEMENT)      /* a: symbol, b: index */                                                      \
+    X(ELEMENT)      /* a: symbol, b: index, or INDICES where there are several */                  \
+    X(INDICES)      /* a: list of indices */                                                       \
     X(CALL)         /* a: symbol, b: list of arguments */                                          \
     X(LIBRARY_CALL) /* a: offset of the id, b: list of arguments */                                \
     X(CONSTRUCT)    /* detail: type of a vector, b: list of arguments */                           \
@@ -55,17 +56,25 @@
     /* items and steps */                                                                          \
     X(PROGRAM)      /* a: NAME, b: parts, see vyre_program_part */                                 \
     X(FUNCTION)     /* a: NAME, b: parts, see vyre_function_part */                                \
-    X(CONSTANT)     /* a: NAME, b: value */                                                        \
+    X(CONSTANT)     /* a: NAME, b: value; of an array, a ROW */                                    \
+    X(ROW)          /* a: list of elements or ROWs; b: how often the one is repeated, or none */   \
     X(STRUCT)       /* a: NAME, b: list of NAMEs with their types */                               \
     X(ARGUMENT)     /* a: NAME, b: size; detail: vyre_argument_kind */                             \
     X(TYPE)         /* detail: type */                                                             \
     X(SCRATCH)      /* a: NAME, b: size */                                                         \
     X(PHASE)        /* a: parts, see vyre_phase_clause */                                          \
-    X(REPEAT)       /* a: NAME or none, b: size */                                                 \
+    X(REPEAT)       /* a: NAME or none, b: size or RANGE */                                        \
     X(REPEAT_WHILE) /* a: NAME or none, b: ELEMENT */                                              \
-    X(REQUIRE)      /* a: size, b: size; both VYRE_NONE after a mistake */                         \
-    X(STEP_CALL)    /* a: LIBRARY_CALL */                                                          \
-    X(END)          /* detail: the kind of node whose block ends */
+    X(RANGE)        /* a: first, b: end; sizes */                                                  \
+    X(STEP_IF)      /* a: ELEMENT */                                                               \
+    X(STEP_ELSE)                                                                                   \
+    X(SWAP)      /* a: NAME, b: NAME */                                                            \
+    X(REQUIRE)   /* a: size, b: size; both VYRE_NONE after a mistake */                            \
+    X(STEP_CALL) /* a: LIBRARY_CALL */                                                             \
+    X(END)       /* detail: the kind of node whose block ends */
+
+/* Dimensions of an array. */
+enum { VYRE_MOST_DIMENSIONS = 3 };
 
 typedef enum vyre_node_kind {
 #define VYRE_NODE_ENUM(name) VYRE_NODE_##name,

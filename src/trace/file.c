@@ -88,7 +88,7 @@ vyre_status vyre_trace_file_open(vyre_trace_file *out_file, const char *name,
     return status;
 }
 
-int vyre_trace_file_add(vyre_trace_file *file, const vyre_trace_line *line) {
+static int add(vyre_trace_file *file, const vyre_trace_line *line) {
     const struct iovec parts[] = {
         {(void *)(uintptr_t)between, sizeof between - 1},
         {(void *)(uintptr_t)line->text, line->size},
@@ -114,6 +114,14 @@ int vyre_trace_file_add(vyre_trace_file *file, const vyre_trace_line *line) {
         ftruncate(file->file, (off_t)(file->end + sizeof tail - 1)) != 0) {
         return error; /* nothing more can be done for it */
     }
+    return error;
+}
+
+int vyre_trace_file_add(vyre_trace_file *file, const vyre_trace_line *line) {
+    vyre_file_guard guard;
+    vyre_file_guard_begin(&guard);
+    int error = add(file, line);
+    vyre_file_guard_end(&guard);
     return error;
 }
 

@@ -10,6 +10,7 @@
 #include "ir/lookup.h"
 #include "ir/print.h"
 #include "ir/program.h"
+#include "ir/size.h"
 #include "values/buffer.h"
 #include "values/element.h"
 
@@ -68,8 +69,12 @@ static vyre_status bind_value(values_binding *binding, uint32_t arg, const char 
         static const char words[] = "words:";
         bool is_words = !strncmp(value, words, sizeof words - 1);
         uint32_t element_bytes = vyre_arg_bytes(ir, &ir->args[arg]);
-        values_buffer_source source = {name, type, element_bytes / vyre_type_bytes(type), arg,
-                                       &binding->stdin_used};
+        values_buffer_source source = {name,
+                                       type,
+                                       element_bytes / vyre_type_bytes(type),
+                                       arg,
+                                       &binding->stdin_used,
+                                       &binding->shapes[arg]};
         binding->has_words |= is_words;
         VYRE_TRY(is_words ? values_words_make(name, type, value + sizeof words - 1, bytes,
                                               &binding->automaton)
@@ -177,9 +182,10 @@ vyre_status values_bind(values_binding *binding, const vyre_program *program,
     binding->offsets = vyre_alloc_zeroed(ir->arg_count, sizeof *binding->offsets);
     binding->given = vyre_alloc_zeroed(ir->arg_count, sizeof *binding->given);
     binding->numbers = vyre_alloc_zeroed(ir->arg_count, sizeof *binding->numbers);
+    binding->shapes = vyre_alloc_zeroed(ir->arg_count, sizeof *binding->shapes);
     binding->inputs = vyre_alloc_zeroed(ir->arg_count, sizeof *binding->inputs);
     if (!binding->bytes || !binding->offsets || !binding->given || !binding->numbers ||
-        !binding->inputs) {
+        !binding->shapes || !binding->inputs) {
         return vyre_no_memory("for the arguments of `%s`", vyre_program_name(binding->program));
     }
     for (size_t i = 0; i < count; i++) {
@@ -200,6 +206,49 @@ vyre_status values_bind(values_binding *binding, const vyre_program *program,
     return VYRE_OK;
 }
 
+vyre_status values_bind_length(const values_binding *binding, uint32_t arg, uint64_t *out) {
+    const vyre_ir *ir = vyre_program_ir(binding->program);
+    uint32_t size = ir->resources[ir->args[arg].resource].size;
+    *out = binding->numbers[arg];
+    return vyre_ir_is_out(ir, arg) && size != VYRE_NONE
+               ? vyre_size_eval(binding->program, size, binding->numbers, out)
+               : VYRE_OK;
+}
+
+/* Whether a declared length is that of another argument, for all values of the arguments. */
+static bool is_length_of(const vyre_ir *ir, uint32_t size, uint32_t arg) {
+    const vyre_size_node *node = &ir->sizes[size];
+    if (node->op == VYRE_SIZE_LEN && node->a == arg) {
+        return true;
+    }
+    uint32_t other = ir->resources[ir->args[arg].resource].size;
+    if (other == VYRE_NONE) {
+        return false;
+    }
+    vyre_strbuf here = {0}, there = {0};
+    vyre_size_print(&here, ir, size);
+    vyre_size_print(&there, ir, other);
+    bool same = !here.failed && !there.failed &&
+                !strcmp(vyre_strbuf_string(&here), vyre_strbuf_string(&there));
+    vyre_strbuf_free(&here);
+    vyre_strbuf_free(&there);
+    return same;
+}
+
+const values_shape *values_bind_shape(const values_binding *binding, uint32_t arg) {
+    const vyre_ir *ir = vyre_program_ir(binding->program);
+    uint32_t size = ir->resources[ir->args[arg].resource].size;
+    if (!vyre_ir_is_out(ir, arg)) {
+        return binding->shapes[arg].is_known ? &binding->shapes[arg] : NULL;
+    }
+    for (uint32_t i = 0; size != VYRE_NONE && i < ir->arg_count; i++) {
+        if (binding->shapes[i].is_known && is_length_of(ir, size, i)) {
+            return &binding->shapes[i];
+        }
+    }
+    return NULL;
+}
+
 void values_binding_deinit(values_binding *binding) {
     for (uint32_t i = 0; binding->bytes && i < vyre_program_ir(binding->program)->arg_count; i++) {
         vyre_strbuf_free(&binding->bytes[i]);
@@ -208,6 +257,7 @@ void values_binding_deinit(values_binding *binding) {
     vyre_free(binding->offsets);
     vyre_free(binding->given);
     vyre_free(binding->numbers);
+    vyre_free(binding->shapes);
     vyre_free(binding->inputs);
     vyre_strbuf_free(&binding->filled);
     *binding = (values_binding){0};

@@ -5,6 +5,7 @@
 #include <vyre/dispatch.h>
 
 #include "base/strbuf.h"
+#include "values/shape.h"
 #include "values/words.h"
 
 typedef struct values_binding {
@@ -12,8 +13,9 @@ typedef struct values_binding {
     vyre_strbuf *bytes;          /* by argument: what it was given */
     size_t *offsets;             /* by argument: where its elements start in that */
     bool *given;                 /* by argument */
-    uint64_t *numbers;  /* by argument: a buffer's length, an integer's value, as far as known */
-    vyre_input *inputs; /* as a run takes them */
+    uint64_t *numbers;    /* by argument: a buffer's length, an integer's value, as far as known */
+    values_shape *shapes; /* by argument: that of the file it was read from */
+    vyre_input *inputs;   /* as a run takes them */
     size_t input_count;
     bool stdin_used;
     bool has_words; /* an argument is an automaton: what `accept` and `overlap` are then */
@@ -36,6 +38,15 @@ void values_binding_deinit(values_binding *binding);
 /* Completes `numbers` with what suits the arguments that were not given, and the lengths of `out`
  * buffers. Lengths follow from declarations where there is one. */
 void values_bind_scale(values_binding *binding);
+
+/* The length of a buffer of a complete binding; an error of the declaration of an `out` buffer. */
+VYRE_MUST_USE vyre_status values_bind_length(const values_binding *binding, uint32_t arg,
+                                             uint64_t *out);
+
+/* The shape that an output has; NULL where none is known. An `inout` buffer keeps the shape of the
+ * file it was read from. Another output has that of the first argument of a known shape whose
+ * length it declares, as `[len(x)]` or by the same expression. */
+const values_shape *values_bind_shape(const values_binding *binding, uint32_t arg);
 
 /* "x=rand:1024": a value for an argument of the length or size in `numbers`. */
 void values_bind_example(const values_binding *binding, uint32_t arg, vyre_strbuf *text);

@@ -70,6 +70,9 @@ static bool count_invocations(const values_binding *binding, uint64_t *out) {
             }
             continue;
         }
+        if (step->kind == VYRE_STEP_SWAP) {
+            continue;
+        }
         ends[depth++] = step->end;
         times[depth] = count;
         if (step->kind == VYRE_STEP_REPEAT_COUNT &&

@@ -1,31 +1,40 @@
 #include "values/buffer.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include <vyre/reference.h>
 
-#include "base/file.h"
 #include "base/status.h"
 #include "values/element.h"
+#include "values/file.h"
 #include "values/fill.h"
-#include "values/npy.h"
 
 static const char fix_forms[] =
-    "write 1,2,3 or zeros:N, iota:N[:STEP], cycle:N:1,2,3[:STEP], rand:N[:SEED[:BOUND]], "
-    "words:A,B, @FILE";
+    "write 1,2,3 or [1, 2, 3], zeros:N, ones:N, full:V:N, iota:N[:STEP], cycle:N:1,2,3[:STEP], "
+    "rand:N[:SEED[:BOUND]], words:A,B, @FILE";
 
 /* Whether so many elements are no more than a run may use; `value` is what they are written as. */
-static vyre_status check_count(const values_buffer_source *source, const char *value,
-                               uint64_t count) {
+static vyre_status check_count(const values_buffer_source *source, vyre_str value, uint64_t count) {
     if (count <= VYRE_REFERENCE_MEMORY_BYTES / vyre_type_bytes(source->type)) {
         return VYRE_OK;
     }
-    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "ask for fewer elements",
-                            "`%s`: the elements of `%s` take more than %llu bytes, the most that a "
-                            "run may use",
-                            source->argument, value,
-                            (unsigned long long)VYRE_REFERENCE_MEMORY_BYTES);
+    return vyre_status_make(
+        VYRE_STATUS_INVALID_ARGUMENT, "ask for fewer elements",
+        "`%s`: the elements of `%.*s` take more than %llu bytes, the most that a "
+        "run may use",
+        source->argument, (int)value.size, value.data,
+        (unsigned long long)VYRE_REFERENCE_MEMORY_BYTES);
+}
+
+/* Without the spaces around it. */
+static vyre_str trim(vyre_str text) {
+    while (text.size && text.data[text.size - 1] == ' ') {
+        text.size--;
+    }
+    while (text.size && *text.data == ' ') {
+        text = (vyre_str){text.data + 1, text.size - 1};
+    }
+    return text;
 }
 
 /* An element, and behind a * how often it comes. */
@@ -40,7 +49,7 @@ static vyre_status parse_element(const values_buffer_source *source, vyre_str te
         VYRE_TRY(values_element_parse(source->argument, VYRE_TYPE_U32, digits, &times));
     }
     uint64_t before = out->size / vyre_type_bytes(source->type);
-    VYRE_TRY(check_count(source, text.data, before + times));
+    VYRE_TRY(check_count(source, text, before + times));
     if (times == 1) {
         values_element_store(out, source->type, bits);
         return VYRE_OK;
@@ -61,7 +70,7 @@ static vyre_status parse_list(const values_buffer_source *source, const char *va
     for (;;) {
         vyre_str text = {value, strcspn(value, ",")};
         text.size = value + text.size > end ? (size_t)(end - value) : text.size;
-        vyre_status status = parse_element(source, text, out);
+        vyre_status status = parse_element(source, trim(text), out);
         if (status) {
             return vyre_status_annotate(status, "in element %zu",
                                         out->size / vyre_type_bytes(source->type));
@@ -74,14 +83,21 @@ static vyre_status parse_list(const values_buffer_source *source, const char *va
 }
 
 /* Rules that elements follow, and how many things may stand behind their names. */
-typedef enum rule { RULE_ZEROS, RULE_IOTA, RULE_CYCLE, RULE_RAND, RULE_COUNT } rule;
+typedef enum rule {
+    RULE_ZEROS,
+    RULE_ONES,
+    RULE_FULL,
+    RULE_IOTA,
+    RULE_CYCLE,
+    RULE_RAND,
+    RULE_COUNT
+} rule;
 static const struct {
     const char *name;
     size_t most;
-} rules[RULE_COUNT] = {[RULE_ZEROS] = {"zeros", 1},
-                       [RULE_IOTA] = {"iota", 2},
-                       [RULE_CYCLE] = {"cycle", 3},
-                       [RULE_RAND] = {"rand", 3}};
+} rules[RULE_COUNT] = {
+    [RULE_ZEROS] = {"zeros", 1}, [RULE_ONES] = {"ones", 1},   [RULE_FULL] = {"full", 2},
+    [RULE_IOTA] = {"iota", 2},   [RULE_CYCLE] = {"cycle", 3}, [RULE_RAND] = {"rand", 3}};
 
 /* What stands between the colons: "rand:8:1" has two parts. */
 enum { PARTS = 3 };
@@ -136,7 +152,7 @@ static vyre_status check_length(const parts *p, uint64_t count) {
                                 "`%s`: `%s` is not a number of elements", p->source->argument,
                                 p->value);
     }
-    return check_count(p->source, p->value, count);
+    return check_count(p->source, vyre_str_of(p->value), count);
 }
 
 static vyre_status parse_rand(const parts *p, uint64_t count, vyre_strbuf *out) {
@@ -182,59 +198,70 @@ static vyre_status parse_cycle(const parts *p, rule kind, uint64_t count, vyre_s
     return status;
 }
 
+/* N times the same: zeros:N, ones:N, full:V:N. */
+static vyre_status parse_same(const parts *p, rule kind, uint64_t count, vyre_strbuf *out) {
+    vyre_type type = p->source->type;
+    uint64_t bits = 0;
+    if (kind == RULE_ONES) {
+        VYRE_TRY(values_element_parse(p->source->argument, type, vyre_str_of("1"), &bits));
+    } else if (kind == RULE_FULL && p->count == 2) {
+        VYRE_TRY(parse_part(p, 0, type, &bits));
+    } else if (kind == RULE_FULL) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "write the value, then how many times, as in full:0.5:1024",
+                                "`%s`: `%s` has no number of elements", p->source->argument,
+                                p->value);
+    }
+    VYRE_TRY(check_length(p, count));
+    vyre_strbuf one = {0};
+    values_element_store(&one, type, bits);
+    out->failed |= one.failed;
+    if (!bits) {
+        vyre_strbuf_repeat(out, 0, count * vyre_type_bytes(type));
+    } else if (!out->failed) {
+        values_fill_cycle(out, type, count, &one, 0);
+    }
+    vyre_strbuf_free(&one);
+    return VYRE_OK;
+}
+
 static vyre_status parse_rule(const values_buffer_source *source, rule kind, const char *value,
                               vyre_strbuf *out) {
     parts p = {.source = source, .value = value};
     uint64_t count = 0;
     VYRE_TRY(split(&p, rules[kind].most));
-    VYRE_TRY(parse_part(&p, 0, VYRE_TYPE_U64, &count));
+    VYRE_TRY(parse_part(&p, kind == RULE_FULL ? 1 : 0, VYRE_TYPE_U64, &count));
     count = count > UINT64_MAX / source->scale ? UINT64_MAX : count * source->scale;
-    if (kind == RULE_ZEROS) {
-        VYRE_TRY(check_length(&p, count));
-        vyre_strbuf_repeat(out, 0, count * vyre_type_bytes(source->type));
-        return VYRE_OK;
+    switch (kind) {
+    case RULE_RAND: return parse_rand(&p, count, out);
+    case RULE_IOTA:
+    case RULE_CYCLE: return parse_cycle(&p, kind, count, out);
+    default: return parse_same(&p, kind, count, out);
     }
-    return kind == RULE_RAND ? parse_rand(&p, count, out) : parse_cycle(&p, kind, count, out);
 }
 
-static vyre_status parse_file(const values_buffer_source *source, const char *path,
-                              vyre_strbuf *out, size_t *offset) {
-    const size_t header_room = 1 << 20;
-    size_t width = vyre_type_bytes(source->type), length = strlen(path);
-    size_t limit = (size_t)VYRE_REFERENCE_MEMORY_BYTES + header_room;
-    bool is_stdin = !strcmp(path, "-");
-    bool is_npy = length > 4 && !strcmp(path + length - 4, ".npy");
-    const char *name = is_stdin ? "<stdin>" : path;
-    if (!length) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "write the file's name after the @, or - for stdin",
-                                "`%s`: `@` names no file", source->argument);
+/* A list, with or without brackets. */
+static vyre_status parse_elements(const values_buffer_source *source, const char *value,
+                                  vyre_strbuf *out) {
+    vyre_str text = trim(vyre_str_of(value));
+    bool opens = text.size && text.data[0] == '[',
+         closes = text.size && text.data[text.size - 1] == ']';
+    if (opens != closes || (opens && text.size < 2)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "write [1, 2, 3] or 1,2,3",
+                                "`%s`: `%s` has one bracket only", source->argument, value);
     }
-    if (is_stdin && *source->stdin_used) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "read one of them from a file",
-                                "`%s` reads stdin, and so does another input", source->argument);
+    text = opens ? trim((vyre_str){text.data + 1, text.size - 2}) : text;
+    if (opens && !text.size) {
+        return VYRE_OK;
     }
-    *source->stdin_used |= is_stdin;
-    VYRE_TRY(is_stdin ? vyre_file_read_open(STDIN_FILENO, name, limit, out)
-                      : vyre_file_read(path, limit, out));
-    if (is_npy) {
-        return values_npy_read(out, name, source->argument, source->type, offset);
-    }
-    return out->size % width
-               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                  "check that the file holds elements of that type and is complete",
-                                  "%s has %zu bytes, which is not a multiple of the element size "
-                                  "of `%s`: %s has %zu",
-                                  name, out->size, source->argument, vyre_type_name(source->type),
-                                  width)
-               : VYRE_OK;
+    return parse_list(source, text.data, text.data + text.size, out);
 }
 
 vyre_status values_buffer_parse(const values_buffer_source *source, const char *value,
                                 vyre_strbuf *out_bytes, size_t *out_offset) {
     *out_offset = 0;
     if (*value == '@') {
-        return parse_file(source, value + 1, out_bytes, out_offset);
+        return values_file_read(source, value + 1, out_bytes, out_offset);
     }
     int kind = 0;
     size_t size = strcspn(value, ":");
@@ -252,7 +279,7 @@ vyre_status values_buffer_parse(const values_buffer_source *source, const char *
                                 "`%s`: `%s` is not a value for a buffer", source->argument, value);
     }
     VYRE_TRY(kind < RULE_COUNT ? parse_rule(source, (rule)kind, value, out_bytes)
-                               : parse_list(source, value, value + strlen(value), out_bytes));
+                               : parse_elements(source, value, out_bytes));
     return out_bytes->failed
                ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "make it smaller, or free memory",
                                   "no memory for the elements of `%s`", source->argument)

@@ -72,12 +72,31 @@ static vyre_status parse_bool(const char *argument, vyre_str text, uint64_t *bit
     return refuse(argument, VYRE_TYPE_BOOL, text, "is not a valid", "write true or false");
 }
 
+/* 0x10 is the number 16, not its bits. A float of the language needs a p there. */
+static bool parse_hex_float(vyre_str text, vyre_float_format format, uint64_t *bits,
+                            bool *overflow) {
+    size_t sign = text.size && (text.data[0] == '-' || text.data[0] == '+');
+    bool is_hex = text.size > sign + 2 && text.data[sign] == '0' && text.data[sign + 1] == 'x';
+    if (!is_hex || memchr(text.data, '.', text.size) || memchr(text.data, 'p', text.size)) {
+        return false;
+    }
+    vyre_strbuf number = {0};
+    vyre_strbuf_add(&number, text.data, text.size);
+    vyre_strbuf_puts(&number, "p0");
+    bool is_number =
+        !number.failed && vyre_float_parse(number.data, number.size, format, bits, overflow);
+    vyre_strbuf_free(&number);
+    return is_number;
+}
+
 static vyre_status parse_float(const char *argument, vyre_type type, vyre_str text,
                                uint64_t *bits) {
     bool overflow = false;
-    if (!vyre_float_parse(text.data, text.size, values_float_format(type), bits, &overflow)) {
+    vyre_float_format format = values_float_format(type);
+    if (!vyre_float_parse(text.data, text.size, format, bits, &overflow) &&
+        !parse_hex_float(text, format, bits, &overflow)) {
         return refuse(argument, type, text, "is not a valid",
-                      "write a number such as 1.5, -3e8, 0x1.8p3, nan or inf");
+                      "write a number such as 1.5, -3e8, 0x10, 0x1.8p3, nan or inf");
     }
     return overflow
                ? refuse(argument, type, text, "is larger than any finite", "write inf for infinity")

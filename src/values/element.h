@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "base/number.h"
 
-/* One number of a type as text: 12, -0x1f, 1.5e-3, nan, -inf, true. The result is its bits.
- * Errors name the `argument`. */
+/* One number of a type as text: 12, -0x1f, 1.5e-3, nan, -inf, true. In hexadecimal it is the
+ * number, also of a float: 0x10 is 16. The result is its bits. Errors name the `argument`. */
 VYRE_MUST_USE vyre_status values_element_parse(const char *argument, vyre_type type, vyre_str text,
                                                uint64_t *out_bits);
 

@@ -41,6 +41,7 @@ typedef struct header {
     bool has_dtype, is_simple, has_order, is_fortran, has_shape;
     uint64_t count;
     uint32_t dimensions; /* that are larger than 1 */
+    values_shape shape;
 } header;
 
 typedef struct reader {
@@ -116,6 +117,8 @@ static bool skip_list(reader *r) {
 
 static bool take_shape(reader *r, header *out) {
     out->has_shape = true;
+    out->shape = (values_shape){.is_known = true};
+    out->dimensions = 0;
     out->count = 1;
     if (!take(r, "(")) {
         return false;
@@ -123,9 +126,10 @@ static bool take_shape(reader *r, header *out) {
     bool overflow = false, is_empty = false;
     while (!take(r, ")")) {
         uint64_t size;
-        if (!take_number(r, &size)) {
+        if (!take_number(r, &size) || out->shape.rank == VALUES_RANK_MAX) {
             return false;
         }
+        out->shape.sizes[out->shape.rank++] = size;
         is_empty |= size == 0;
         overflow |= size && __builtin_mul_overflow(out->count, size, &out->count);
         out->dimensions += size > 1;
@@ -263,7 +267,7 @@ static void swap_bytes(unsigned char *data, uint64_t count, uint32_t width) {
 }
 
 vyre_status values_npy_read(vyre_strbuf *bytes, const char *name, const char *argument,
-                            vyre_type type, size_t *out_offset) {
+                            vyre_type type, size_t *out_offset, values_shape *out_shape) {
     size_t start = 0, end = 0;
     header found;
     VYRE_TRY(find_header(bytes, name, &start, &end));
@@ -290,14 +294,18 @@ vyre_status values_npy_read(vyre_strbuf *bytes, const char *name, const char *ar
         swap_bytes((unsigned char *)bytes->data + end, found.count, width);
     }
     *out_offset = end;
+    *out_shape = found.shape;
     return VYRE_OK;
 }
 
-void values_npy_header(vyre_strbuf *out, vyre_type type, uint64_t count) {
+void values_npy_header(vyre_strbuf *out, vyre_type type, const values_shape *shape) {
     vyre_strbuf text = {0};
-    vyre_strbuf_printf(&text,
-                       "{'descr': '%s%s', 'fortran_order': False, 'shape': (%" PRIu64 ",), }",
-                       dtypes[type].order, dtypes[type].code, count);
+    vyre_strbuf_printf(&text, "{'descr': '%s%s', 'fortran_order': False, 'shape': (",
+                       dtypes[type].order, dtypes[type].code);
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        vyre_strbuf_printf(&text, "%s%" PRIu64, i ? ", " : "", shape->sizes[i]);
+    }
+    vyre_strbuf_puts(&text, shape->rank == 1 ? ",), }" : "), }");
     size_t before = MAGIC_BYTES + 4, size = before + text.size + 1;
     vyre_strbuf_repeat(&text, ' ', (ALIGNMENT - size % ALIGNMENT) % ALIGNMENT);
     vyre_strbuf_putc(&text, '\n');

@@ -8,8 +8,10 @@
 #include "base/page.h"
 #include "base/status.h"
 #include "ir/lookup.h"
+#include "values/csv.h"
 #include "values/element.h"
 #include "values/npy.h"
+#include "values/npz.h"
 #include "values/png.h"
 
 /* The argument behind an output, VYRE_NONE beyond the last one. */
@@ -68,50 +70,99 @@ vyre_status values_request_print(const vyre_program *program, const char *text,
     return find_output(program, name, "--print", &out->output);
 }
 
-/* Whether a name of `size` letters ends like that. */
-static bool has_end(const char *name, size_t size, const char *end) {
-    return size > strlen(end) && !memcmp(name + size - strlen(end), end, strlen(end));
+static vyre_status wrong_width(const char *name, const char *detail, const char *fix) {
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, fix,
+                            "--out: `%s` is not a width for `%s`", detail, name);
 }
 
-/* What a picture needs to know: FILE.png or FILE.png:640. */
-static vyre_status read_picture(const vyre_program *program, values_request *request) {
-    const char *path = request->path, *colon = strrchr(path, ':');
-    bool has_width = colon && has_end(path, (size_t)(colon - path), ".png");
-    size_t size = has_width ? (size_t)(colon - path) : strlen(path);
-    if (!has_end(path, size, ".png")) {
-        return VYRE_OK;
+/* WIDTH of a table, WIDTH[xCHANNELS] of an image. */
+static vyre_status read_width(values_request *request, const char *name, bool is_image) {
+    const char *detail = request->file.detail;
+    const char *fix = is_image ? "write a width of at least 1, as in FILE.png:640, and 1 to 4 "
+                                 "samples of a pixel, as in FILE.png:640x3"
+                               : "write at least 1 column, as in FILE.csv:4";
+    size_t size = is_image ? strcspn(detail, "x") : strlen(detail);
+    uint64_t channels = 0;
+    vyre_status status =
+        values_element_parse("", VYRE_TYPE_U64, (vyre_str){detail, size}, &request->width);
+    if (!status && detail[size]) {
+        status = values_number_parse("", detail + size + 1, &channels);
     }
-    const vyre_ir *ir = vyre_program_ir(program);
-    vyre_type type = type_of(ir, request->output);
-    request->path_size = size;
+    bool fits = !status && request->width && (!detail[size] || (channels >= 1 && channels <= 4));
+    vyre_status_free(status);
+    request->channels = (uint32_t)channels;
+    return fits ? VYRE_OK : wrong_width(name, detail, fix);
+}
+
+static vyre_status check_image(const values_request *request, const char *name, vyre_type type) {
     if (!values_png_takes(type)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                "write it to a .npy file; an image needs u8, u32 or f32",
+                                "write it to a .npy file; an image needs u8, u16, u32 or f32",
                                 "--out: `%s` has elements of %s, which cannot be drawn as an image",
-                                name_of(ir, request->output), vyre_type_name(type));
+                                name, vyre_type_name(type));
     }
-    if (!has_width) {
-        return VYRE_OK;
+    if (type == VYRE_TYPE_U32 && request->channels > 1) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "write the width alone",
+                                "--out: `%s` has elements of u32, each of which is a pixel", name);
     }
-    VYRE_TRY(values_number_parse("--out", colon + 1, &request->width));
-    return request->width
-               ? VYRE_OK
-               : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give a width of at least 1",
-                                  "--out: the width of the image of `%s` is not a "
-                                  "positive number",
-                                  name_of(ir, request->output));
+    return VYRE_OK;
 }
 
 vyre_status values_request_out(const vyre_program *program, const char *text, values_request *out) {
+    const vyre_ir *ir = vyre_program_ir(program);
     vyre_str name = {text, strcspn(text, "=")};
-    *out = (values_request){0};
+    *out = (values_request){.is_file = true};
     if (!name.data[name.size] || !name.data[name.size + 1]) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "write --out NAME=FILE",
                                 "--out: `%s` names no file", text);
     }
-    out->path = name.data + name.size + 1;
     VYRE_TRY(find_output(program, name, "--out", &out->output));
-    return read_picture(program, out);
+    VYRE_TRY(values_path_parse_output("--out", name.data + name.size + 1, &out->file));
+    const char *output = name_of(ir, out->output);
+    bool is_image = out->file.format == VALUES_FORMAT_PNG;
+    if (out->file.format == VALUES_FORMAT_NPZ) {
+        bool has_name = !out->file.detail || *out->file.detail;
+        return has_name
+                   ? VYRE_OK
+                   : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                      "write FILE.npz:MEMBER, or FILE.npz for the output's name",
+                                      "--out: `%s` names no member", text);
+    }
+    if (out->file.detail) {
+        VYRE_TRY(read_width(out, output, is_image));
+    }
+    return is_image ? check_image(out, output, type_of(ir, out->output)) : VYRE_OK;
+}
+
+static vyre_status lay_out_image(const vyre_ir *ir, const values_request *request, uint64_t length,
+                                 values_png_layout *out) {
+    values_png_layout wanted = {.width = request->width, .channels = request->channels};
+    return values_png_lay_out(name_of(ir, request->output), type_of(ir, request->output), length,
+                              request->shape, wanted, out);
+}
+
+static vyre_status count_columns(const vyre_ir *ir, const values_request *request, uint64_t length,
+                                 uint64_t *out) {
+    return values_csv_columns(name_of(ir, request->output), length, request->shape, request->width,
+                              out);
+}
+
+vyre_status values_request_settle(values_request *request, const values_binding *binding) {
+    const vyre_ir *ir = vyre_program_ir(binding->program);
+    uint32_t arg = argument_of(ir, request->output);
+    values_png_layout layout;
+    uint64_t length = 0, columns;
+    if (!request->is_file) {
+        return VYRE_OK;
+    }
+    VYRE_TRY(values_bind_length(binding, arg, &length));
+    request->shape = values_bind_shape(binding, arg);
+    switch (request->file.format) {
+    case VALUES_FORMAT_PNG: return lay_out_image(ir, request, length, &layout);
+    case VALUES_FORMAT_CSV:
+    case VALUES_FORMAT_TSV: return count_columns(ir, request, length, &columns);
+    default: return VYRE_OK;
+    }
 }
 
 static uint64_t length_of(const vyre_ir *ir, const vyre_outputs *outputs, size_t output) {
@@ -157,7 +208,7 @@ void values_result_print(const vyre_program *program, const vyre_outputs *output
                          const values_request *requests, size_t count, vyre_strbuf *text) {
     const vyre_ir *ir = vyre_program_ir(program);
     for (size_t i = 0; i < count; i++) {
-        if (!requests[i].path) {
+        if (!requests[i].is_file) {
             print_output(ir, outputs, requests[i].output, requests[i].most, text);
         }
     }
@@ -172,7 +223,7 @@ static bool is_printed(const values_request *requests, size_t count, size_t outp
     bool found = !count;
     *most = count ? 0 : VALUES_PRINT_DEFAULT;
     for (size_t i = 0; i < count; i++) {
-        if (!requests[i].path && requests[i].output == output) {
+        if (!requests[i].is_file && requests[i].output == output) {
             *most = requests[i].most > *most ? requests[i].most : *most;
             found = true;
         }
@@ -207,25 +258,96 @@ void values_result_json(vyre_json *json, const vyre_program *program, const vyre
     vyre_json_array_end(json);
 }
 
-vyre_status values_result_encode(const vyre_program *program, const vyre_outputs *outputs,
-                                 const values_request *request, vyre_strbuf *out_path,
-                                 vyre_strbuf *out_bytes) {
+static vyre_str member_of(const vyre_ir *ir, const values_request *request) {
+    return vyre_str_of(request->file.detail ? request->file.detail : name_of(ir, request->output));
+}
+
+bool values_request_is_joined(const values_request *a, const values_request *b) {
+    return a->is_file && b->is_file && a->file.format == VALUES_FORMAT_NPZ &&
+           b->file.format == VALUES_FORMAT_NPZ && a->file.path.size == b->file.path.size &&
+           !memcmp(a->file.path.data, b->file.path.data, a->file.path.size);
+}
+
+bool values_request_is_member(const vyre_program *program, const values_request *a,
+                              const values_request *b) {
     const vyre_ir *ir = vyre_program_ir(program);
+    return values_request_is_joined(a, b) && vyre_str_is(member_of(ir, a), member_of(ir, b).data);
+}
+
+static void encode_npy(const vyre_ir *ir, const vyre_outputs *outputs,
+                       const values_request *request, vyre_strbuf *out) {
     const vyre_output *output = &outputs->items[request->output];
-    vyre_type type = type_of(ir, request->output);
-    uint64_t length = length_of(ir, outputs, request->output);
-    if (request->path_size) {
-        vyre_strbuf_add(out_path, request->path, request->path_size);
-        VYRE_TRY(values_png_make(out_bytes, name_of(ir, request->output), type, output->data,
-                                 length, request->width));
-    } else {
-        vyre_strbuf_puts(out_path, request->path);
-        if (has_end(request->path, strlen(request->path), ".npy")) {
-            values_npy_header(out_bytes, type, length);
+    values_shape vector = values_shape_vector(length_of(ir, outputs, request->output));
+    values_npy_header(out, type_of(ir, request->output), request->shape ? request->shape : &vector);
+    vyre_strbuf_add(out, (const char *)output->data, output->size);
+}
+
+static vyre_status encode_npz(const vyre_ir *ir, const vyre_outputs *outputs,
+                              const values_request *requests, size_t count, size_t index,
+                              vyre_strbuf *out) {
+    values_npz archive = {0};
+    vyre_status status = VYRE_OK;
+    for (size_t i = index; i < count && !status; i++) {
+        vyre_strbuf array = {0};
+        if (!values_request_is_joined(&requests[i], &requests[index])) {
+            continue;
         }
-        vyre_strbuf_add(out_bytes, (const char *)output->data, output->size);
+        encode_npy(ir, outputs, &requests[i], &array);
+        archive.bytes.failed |= array.failed;
+        if (!values_npz_add(&archive, member_of(ir, &requests[i]), vyre_strbuf_string(&array),
+                            array.size)) {
+            status = vyre_status_make(VYRE_STATUS_LIMIT, "write each output to a .npy file",
+                                      "a .npz file has at most 4 GiB and 65535 members: %.*s",
+                                      (int)requests[i].file.path.size, requests[i].file.path.data);
+        }
+        vyre_strbuf_free(&array);
     }
-    return out_path->failed ? vyre_no_memory("for the name of a file") : VYRE_OK;
+    values_npz_end(&archive);
+    vyre_strbuf_free(out);
+    *out = archive.bytes;
+    archive.bytes = (vyre_strbuf){0};
+    values_npz_free(&archive);
+    return status;
+}
+
+static vyre_status encode_image(const vyre_ir *ir, const vyre_outputs *outputs,
+                                const values_request *request, vyre_strbuf *out) {
+    values_png_layout layout;
+    VYRE_TRY(lay_out_image(ir, request, length_of(ir, outputs, request->output), &layout));
+    return values_png_make(out, name_of(ir, request->output), type_of(ir, request->output),
+                           outputs->items[request->output].data, layout);
+}
+
+static vyre_status encode_table(const vyre_ir *ir, const vyre_outputs *outputs,
+                                const values_request *request, vyre_strbuf *out) {
+    uint64_t length = length_of(ir, outputs, request->output), columns = 1;
+    VYRE_TRY(count_columns(ir, request, length, &columns));
+    values_csv_write(out, type_of(ir, request->output), outputs->items[request->output].data,
+                     length, columns, request->file.format == VALUES_FORMAT_CSV ? ',' : '\t');
+    return VYRE_OK;
+}
+
+vyre_status values_result_encode(const vyre_program *program, const vyre_outputs *outputs,
+                                 const values_request *requests, size_t count, size_t index,
+                                 vyre_strbuf *out_path, vyre_strbuf *out_bytes) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    const values_request *request = &requests[index];
+    const vyre_output *output = &outputs->items[request->output];
+    vyre_strbuf_add(out_path, request->file.path.data, request->file.path.size);
+    if (out_path->failed) {
+        return vyre_no_memory("for the name of a file");
+    }
+    switch (request->file.format) {
+    case VALUES_FORMAT_RAW:
+        vyre_strbuf_add(out_bytes, (const char *)output->data, output->size);
+        break;
+    case VALUES_FORMAT_NPY: encode_npy(ir, outputs, request, out_bytes); break;
+    case VALUES_FORMAT_NPZ: return encode_npz(ir, outputs, requests, count, index, out_bytes);
+    case VALUES_FORMAT_PNG: return encode_image(ir, outputs, request, out_bytes);
+    case VALUES_FORMAT_CSV:
+    case VALUES_FORMAT_TSV: return encode_table(ir, outputs, request, out_bytes);
+    }
+    return VYRE_OK;
 }
 
 static void show_element(vyre_strbuf *text, vyre_type type, const uint8_t *element) {
@@ -235,16 +357,16 @@ static void show_element(vyre_strbuf *text, vyre_type type, const uint8_t *eleme
 }
 
 bool values_result_compare(const vyre_program *program, const vyre_outputs *found,
-                           const vyre_outputs *expected, vyre_strbuf *difference) {
+                           const vyre_outputs *expected, const char *whose,
+                           vyre_strbuf *difference) {
     const vyre_ir *ir = vyre_program_ir(program);
     for (size_t i = 0; i < expected->count; i++) {
         vyre_type type = type_of(ir, i);
         size_t width = vyre_type_bytes(type), size = expected->items[i].size, at = 0;
         const uint8_t *a = found->items[i].data, *b = expected->items[i].data;
         if (found->items[i].size != size) {
-            vyre_strbuf_printf(difference,
-                               "`%s` has %zu bytes, and the reference backend gives %zu",
-                               name_of(ir, i), found->items[i].size, size);
+            vyre_strbuf_printf(difference, "`%s` has %zu bytes, and %s gives %zu", name_of(ir, i),
+                               found->items[i].size, whose, size);
             return false;
         }
         while (at < size && !memcmp(a + at, b + at, width)) {
@@ -253,7 +375,7 @@ bool values_result_compare(const vyre_program *program, const vyre_outputs *foun
         if (at < size) {
             vyre_strbuf_printf(difference, "element %zu of `%s` is ", at / width, name_of(ir, i));
             show_element(difference, type, a + at);
-            vyre_strbuf_puts(difference, ", and the reference backend gives ");
+            vyre_strbuf_printf(difference, ", and %s gives ", whose);
             show_element(difference, type, b + at);
             return false;
         }

@@ -15,39 +15,59 @@ static int read_exponent(const char *text, const char **out_end) {
 
 static vyre_status wrong_sizes(const char *text, const char *why) {
     return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                            "give two exponents from 0 to 40, as in --sizes 8..20 for 2^8 to 2^20, "
-                            "or 8..20:2 for smaller steps",
-                            "--sizes takes A..B or A..B:STEP, not `%s`%s", text, why);
+                            "give exponents from 0 to 40, as in --sizes 8..20 for 2^8 to 2^20, "
+                            "8..20:2 for smaller steps, or 6,16,26",
+                            "--sizes takes A..B or A..B:STEP, or a list of these, not `%s`%s", text,
+                            why);
+}
+
+/* One A or A..B[:STEP], whose sizes are marked; moves behind it. */
+static const char *read_range(const char **at, bool wanted[VALUES_SIZES_LAST + 1]) {
+    int first = read_exponent(*at, at), last = first, step = VALUES_SIZES_STEP;
+    if (first >= 0 && !strncmp(*at, "..", 2)) {
+        last = read_exponent(*at + 2, at);
+        step = last >= 0 && **at == ':' ? read_exponent(*at + 1, at) : step;
+    }
+    if (first < 0 || last < 0 || step < 1) {
+        return step == 0 ? ": the step is 0" : "";
+    }
+    if (first > last) {
+        return ": the first size is the larger one";
+    }
+    for (int i = first; i < last; i += step) {
+        wanted[i] = true;
+    }
+    wanted[last] = true;
+    return NULL;
 }
 
 vyre_status values_sizes_parse(const char *text, values_sizes *out_sizes) {
-    *out_sizes = (values_sizes){8, 20, VALUES_SIZES_STEP};
-    if (!text) {
-        return VYRE_OK;
+    bool wanted[VALUES_SIZES_LAST + 1] = {false};
+    const char *at = text ? text : "8..20", *problem;
+    for (;; at++) {
+        problem = read_range(&at, wanted);
+        if (problem || *at != ',') {
+            break;
+        }
     }
-    const char *rest;
-    int first = read_exponent(text, &rest), last = first, step = VALUES_SIZES_STEP;
-    if (first >= 0 && !strncmp(rest, "..", 2)) {
-        last = read_exponent(rest + 2, &rest);
-        step = last >= 0 && *rest == ':' ? read_exponent(rest + 1, &rest) : step;
+    if (problem || *at) {
+        return wrong_sizes(text, problem ? problem : "");
     }
-    if (first < 0 || last < 0 || step < 1 || *rest) {
-        return wrong_sizes(text, step == 0 ? ": the step is 0" : "");
+    *out_sizes = (values_sizes){0};
+    for (uint32_t i = 0; i <= VALUES_SIZES_LAST; i++) {
+        if (wanted[i]) {
+            out_sizes->exponents[out_sizes->count++] = i;
+        }
     }
-    if (first > last) {
-        return wrong_sizes(text, ": the first size is the larger one");
-    }
-    *out_sizes = (values_sizes){(uint32_t)first, (uint32_t)last, (uint32_t)step};
     return VYRE_OK;
 }
 
 size_t values_sizes_count(const values_sizes *sizes) {
-    return (sizes->last - sizes->first + sizes->step - 1) / sizes->step + 1;
+    return sizes->count;
 }
 
 uint64_t values_sizes_at(const values_sizes *sizes, size_t index) {
-    uint32_t exponent = sizes->first + (uint32_t)index * sizes->step;
-    return UINT64_C(1) << (exponent < sizes->last ? exponent : sizes->last);
+    return UINT64_C(1) << sizes->exponents[index];
 }
 
 vyre_status values_places_parse(const char *text, values_places *out_places) {

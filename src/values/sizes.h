@@ -1,7 +1,8 @@
 /* Sizes, and places of data, to measure at.
  *
  * --sizes A..B[:STEP] stands for 2^A elements, 2^(A+STEP) and so on, and 2^B in any case; --sizes A
- * for one size. --data is a list of host and resident. */
+ * for one size. Several of these, with commas between them, stand for all their sizes. --data is a
+ * list of host and resident. */
 #ifndef VYRE_VALUES_SIZES_H
 #define VYRE_VALUES_SIZES_H
 
@@ -10,7 +11,8 @@
 enum { VALUES_SIZES_STEP = 4, VALUES_SIZES_LAST = 40 };
 
 typedef struct values_sizes {
-    uint32_t first, last, step; /* exponents of 2 */
+    uint32_t exponents[VALUES_SIZES_LAST + 1]; /* of 2, ascending, each once */
+    uint32_t count;
 } values_sizes;
 
 /* NULL is what holds if nothing is given. */

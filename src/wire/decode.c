@@ -186,14 +186,9 @@ static vyre_status check_section(input *in, size_t entry, uint32_t *next_id, siz
 
 /* The version is the lowest that has all that is there, as wire_minor says. */
 static vyre_status check_minor(const input *in) {
-    uint32_t needed = in->counts[VYRE_SECTION_REQUIREMENTS] ? 1 : 0;
-    const uint8_t *row = in->bytes + in->offsets[VYRE_SECTION_RESOURCES];
-    for (uint32_t i = 0; i < in->counts[VYRE_SECTION_RESOURCES] && needed < WIRE_MINOR; i++) {
-        uint32_t minor = wire_resource_minor(row[offsetof(vyre_resource, kind)],
-                                             row[offsetof(vyre_resource, type)]);
-        needed = minor > needed ? minor : needed;
-        row += sizeof(vyre_resource);
-    }
+    uint32_t needed = in->counts[VYRE_SECTION_DATA]           ? 2
+                      : in->counts[VYRE_SECTION_REQUIREMENTS] ? 1
+                                                              : 0;
     const uint8_t *scopes = in->bytes + in->offsets[VYRE_SECTION_SCOPES];
     for (uint32_t i = 0; i < in->counts[VYRE_SECTION_SCOPES] && !needed; i++) {
         needed = wire_get_u32(scopes + i * sizeof(vyre_call_scope) +
@@ -202,8 +197,32 @@ static vyre_status check_minor(const input *in) {
     const uint8_t *inst = in->bytes + in->offsets[VYRE_SECTION_INSTS];
     for (uint32_t i = 0; i < in->counts[VYRE_SECTION_INSTS] && needed < WIRE_MINOR; i++) {
         uint32_t minor = wire_op_minor((uint32_t)wire_get(inst + offsetof(vyre_inst, op), 2));
-        needed = minor > needed ? minor : needed;
+        needed = wire_higher(needed, minor);
         inst += sizeof(vyre_inst);
+    }
+    const uint8_t *step = in->bytes + in->offsets[VYRE_SECTION_STEPS];
+    for (uint32_t i = 0; i < in->counts[VYRE_SECTION_STEPS]; i++) {
+        needed = wire_higher(needed, wire_step_minor(wire_get_u32(step + i * sizeof(vyre_step))));
+    }
+    const uint8_t *array = in->bytes + in->offsets[VYRE_SECTION_RESOURCES];
+    for (uint32_t i = 0; i < in->counts[VYRE_SECTION_RESOURCES]; i++) {
+        uint32_t array_size = wire_get_u32(array + offsetof(vyre_resource, size));
+        needed = wire_higher(needed,
+                             wire_resource_minor(array[offsetof(vyre_resource, kind)],
+                                                 array[offsetof(vyre_resource, type)], array_size));
+        array += sizeof(vyre_resource);
+    }
+    const uint8_t *phase = in->bytes + in->offsets[VYRE_SECTION_PHASES];
+    for (uint32_t i = 0; i < in->counts[VYRE_SECTION_PHASES]; i++) {
+        uint32_t from = wire_get_u32(phase + offsetof(vyre_phase, from_resource));
+        uint32_t dimensions = wire_get_u32(phase + offsetof(vyre_phase, dimensions));
+        needed = wire_higher(needed, wire_phase_minor(from, dimensions));
+        phase += sizeof(vyre_phase);
+    }
+    const uint8_t *size = in->bytes + in->offsets[VYRE_SECTION_SIZES];
+    for (uint32_t i = 0; i < in->counts[VYRE_SECTION_SIZES]; i++) {
+        needed =
+            wire_higher(needed, wire_size_minor(wire_get_u32(size + i * sizeof(vyre_size_node))));
     }
     uint32_t stated = (uint32_t)wire_get(in->bytes + WIRE_AT_MINOR, 2);
     return stated == needed ? VYRE_OK

@@ -41,7 +41,8 @@ enum {
 /* The numbers are part of the form, so the order of the sections may not change. */
 _Static_assert(VYRE_SECTION_ARGS == 0 && VYRE_SECTION_INSTS == 7 && VYRE_SECTION_STRINGS == 8 &&
                    VYRE_SECTION_DEBUG_STRINGS == 14 && VYRE_SECTION_REQUIREMENTS == 15 &&
-                   VYRE_SECTION_REQUIREMENT_PLACES == 16 && VYRE_SECTION_COUNT == 17,
+                   VYRE_SECTION_REQUIREMENT_PLACES == 16 && VYRE_SECTION_DATA == 17 &&
+                   VYRE_SECTION_COUNT == 18,
                "a change of the sections needs a new version of the binary form");
 
 /* The lowest minor version that has an operation; a new one comes with a new version. */
@@ -54,24 +55,55 @@ _Static_assert(VYRE_OPS(WIRE_COUNT_OP) == 106,
                "give a new operation its version in wire_op_minor, then count it here");
 #undef WIRE_COUNT_OP
 
-/* The same for an array. */
-static inline uint32_t wire_resource_minor(uint32_t kind, uint32_t type) {
-    return kind == VYRE_RESOURCE_FIELD || type == VYRE_TYPE_VOID ? 2 : 0;
+/* The same for a step and for a term of a size. */
+static inline uint32_t wire_step_minor(uint32_t kind) {
+    return kind > VYRE_STEP_REPEAT_WHILE ? 2 : 0;
+}
+static inline uint32_t wire_size_minor(uint32_t op) {
+    return op == VYRE_SIZE_ITERATION ? 2 : 0;
+}
+_Static_assert(VYRE_STEP_ELSE == 5 && VYRE_SIZE_COUNT == 12,
+               "give a new kind of step or size its version here");
+
+/* A domain from memory in several dimensions. */
+static inline uint32_t wire_phase_minor(uint32_t from_resource, uint32_t dimensions) {
+    return from_resource != VYRE_NONE && dimensions > 1 ? 2 : 0;
+}
+
+/* A shared array whose size is not a number, a buffer of records, a field. */
+static inline uint32_t wire_resource_minor(uint32_t kind, uint32_t type, uint32_t size) {
+    return (kind == VYRE_RESOURCE_SHARED && size != VYRE_NONE) || kind == VYRE_RESOURCE_FIELD ||
+                   type == VYRE_TYPE_VOID
+               ? 2
+               : 0;
+}
+
+static inline uint32_t wire_higher(uint32_t minor, uint32_t needed) {
+    return needed > minor ? needed : minor;
 }
 
 /* The same for all that a program uses. */
 static inline uint32_t wire_minor(const vyre_ir *ir) {
-    uint32_t minor = ir->requirement_count ? 1 : 0;
-    for (uint32_t i = 0; i < ir->resource_count && minor < WIRE_MINOR; i++) {
-        uint32_t needed = wire_resource_minor(ir->resources[i].kind, ir->resources[i].type);
-        minor = needed > minor ? needed : minor;
+    uint32_t minor = ir->data_bytes ? 2 : ir->requirement_count ? 1 : 0;
+    for (uint32_t i = 0; i < ir->step_count; i++) {
+        minor = wire_higher(minor, wire_step_minor(ir->steps[i].kind));
+    }
+    for (uint32_t i = 0; i < ir->size_count; i++) {
+        minor = wire_higher(minor, wire_size_minor(ir->sizes[i].op));
+    }
+    for (uint32_t i = 0; i < ir->resource_count; i++) {
+        const vyre_resource *row = &ir->resources[i];
+        minor = wire_higher(minor, wire_resource_minor(row->kind, row->type, row->size));
+    }
+    for (uint32_t i = 0; i < ir->phase_count; i++) {
+        const vyre_phase *phase = &ir->phases[i];
+        minor = wire_higher(minor, wire_phase_minor(phase->from_resource, phase->dimensions));
     }
     for (uint32_t i = 0; i < ir->scope_count && !minor; i++) {
         minor = ir->scopes[i].file ? 1 : 0;
     }
     for (uint32_t i = 0; i < ir->inst_count && minor < WIRE_MINOR; i++) {
-        uint32_t needed = wire_op_minor(ir->insts[i].op);
-        minor = needed > minor ? needed : minor;
+        minor = wire_higher(minor, wire_op_minor(ir->insts[i].op));
     }
     return minor;
 }

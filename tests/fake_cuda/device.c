@@ -95,19 +95,20 @@ static uint64_t word(const frame *f, uint32_t at) {
     return value;
 }
 
-/* The domain: as the frame has it, or its first size from memory. */
+/* The domain: as the frame has it, or from memory. */
 static void read_domain(frame *f, const vyre_ir *ir, uint32_t phase) {
     for (uint32_t i = 0; i < 3; i++) {
         f->domain[i] = word(f, f->layout.domain + i * 8);
     }
     if (ir->phases[phase].from_resource != VYRE_NONE) {
-        const void *from = (const void *)(uintptr_t)word(f, f->layout.from);
-        int64_t count =
-            from ? vyre_plan_element((vyre_type)ir->resources[ir->phases[phase].from_resource].type,
-                                     from)
-                 : 0;
-        count = count < 0 ? 0 : count;
-        f->domain[0] = (uint64_t)count < f->domain[0] ? (uint64_t)count : f->domain[0];
+        const uint8_t *from = (const uint8_t *)(uintptr_t)word(f, f->layout.from);
+        vyre_type type = (vyre_type)ir->resources[ir->phases[phase].from_resource].type;
+        for (uint32_t i = 0; i < ir->phases[phase].dimensions; i++) {
+            bool exists = i < word(f, f->layout.groups);
+            int64_t count = exists ? vyre_plan_element(type, from + i * vyre_type_bytes(type)) : 0;
+            count = count < 0 ? 0 : count;
+            f->domain[i] = (uint64_t)count < f->domain[i] ? (uint64_t)count : f->domain[i];
+        }
     }
 }
 
@@ -130,7 +131,7 @@ static fake_result run_phase(frame *f, const vyre_program *program, uint32_t pha
     vyre_input inputs[VYRE_LIMIT_ARGUMENTS];
     uint64_t scalars[VYRE_LIMIT_ARGUMENTS];
     vyre_outputs outputs;
-    vyre_status status = vyre_phase_extract(program, phase, &part);
+    vyre_status status = vyre_phase_extract(program, phase, false, &part);
     if (status) {
         print_error("%s\n", vyre_status_text(status));
         vyre_status_free(status);

@@ -618,6 +618,41 @@ CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
                         : (CUresult)ERROR_INVALID_CONTEXT);
 }
 
+static fake_work move_work(const CUDA_MEMCPY3D *p) {
+    return (fake_work){.kind = WORK_COPY,
+                       .to = (uint8_t *)(uintptr_t)p->dstDevice,
+                       .from = (const uint8_t *)(uintptr_t)p->srcDevice,
+                       .bytes = p->WidthInBytes * p->Height * p->Depth};
+}
+
+static bool is_on_device(const CUDA_MEMCPY3D *p) {
+    return p->srcMemoryType == CU_MEMORYTYPE_DEVICE && p->dstMemoryType == CU_MEMORYTYPE_DEVICE &&
+           p->srcPitch >= p->WidthInBytes && p->dstPitch >= p->WidthInBytes &&
+           p->WidthInBytes <= INT32_MAX;
+}
+
+CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *before,
+                              size_t count, const CUDA_MEMCPY3D *parameters, CUcontext context) {
+    INSIDE(cuGraphAddMemcpyNode,
+           result = context == &fake_context && is_on_device(parameters)
+                        ? add_work(graph, before, count, move_work(parameters), node)
+                        : (CUresult)ERROR_INVALID_VALUE);
+}
+
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_MEMCPY3D *parameters, CUcontext context) {
+    (void)context;
+    INSIDE(cuGraphExecMemcpyNodeSetParams, {
+        fake_work *work = &exec->row.work[(uintptr_t)node - 1];
+        if (work->kind != WORK_COPY || !is_on_device(parameters)) {
+            result = ERROR_INVALID_VALUE;
+        } else {
+            *work = move_work(parameters);
+            work->in_graph = true;
+        }
+    });
+}
+
 static fake_work copy_work(fake_work work) {
     if (work.own) {
         uint8_t *own = calloc(1, work.function->parameter_bytes + 1);

@@ -5,6 +5,8 @@
  *   crash      reads from address 0
  *   exit       ends the process without a word
  *   hang       never returns
+ *   give-up    tells its error handler that it cannot go on, with memory that takes the system
+ *              a while to take back
  *   memory     allocates, and aborts when there is nothing left
  *   load       aborts as soon as it is asked for its version
  */
@@ -35,8 +37,10 @@ void LLVMGetVersion(unsigned *major, unsigned *minor, unsigned *patch) {
     *minor = *patch = 0;
 }
 
+static LLVMFatalErrorHandler told_handler;
+
 void LLVMInstallFatalErrorHandler(LLVMFatalErrorHandler handler) {
-    (void)handler;
+    told_handler = handler;
 }
 /* NOLINTNEXTLINE(readability-non-const-parameter): LLVM's prototype */
 void LLVMDisposeMessage(char *message) {
@@ -175,6 +179,14 @@ static void take_all_memory(void) {
     abort();
 }
 
+static void use_memory(void) {
+    enum { BYTES = 128 << 20 };
+    char *volatile used = malloc(BYTES);
+    if (used) {
+        memset(used, 1, BYTES);
+    }
+}
+
 LLVMErrorRef LLVMRunPasses(LLVMModuleRef module, const char *passes, LLVMTargetMachineRef machine,
                            LLVMPassBuilderOptionsRef options) {
     (void)module;
@@ -187,6 +199,9 @@ LLVMErrorRef LLVMRunPasses(LLVMModuleRef module, const char *passes, LLVMTargetM
         raise(SIGSEGV);
     } else if (is_asked_to("exit")) {
         _exit(3);
+    } else if (is_asked_to("give-up")) {
+        use_memory();
+        told_handler("it is fake");
     } else if (is_asked_to("memory")) {
         take_all_memory();
     }

@@ -65,6 +65,15 @@ honesty() {
     [ "${PIPESTATUS[0]}" = 0 ] && grep -q '^cuda is honest' "$logs/honesty.all"
 }
 
+# Values that a branch has shown to be a number.
+known() {
+    local program
+    for program in {return,else,then}_{u32,u64}; do
+        "$carry/vyre" run tests/gpu/known.vyre "$program" xs=full:7:4 ys=1,2,77,90 zs=5,3,100,9 z=zeros:40 \
+            -b all --verify || return 1
+    done
+}
+
 sanitized() {
     compute-sanitizer --tool memcheck --error-exitcode 9 "$carry/vyre" conform -b "$device" --suite small,random --programs 40 --seed 1 --runs 1
 }
@@ -74,7 +83,7 @@ preferred() {
 }
 
 # timeout(1) starts programs, so parts that are functions run in a bash of their own.
-export -f conform workload_bytes operations honesty sanitized preferred
+export -f conform workload_bytes operations honesty known sanitized preferred
 export carry programs processes device logs
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>&1 | head -4
@@ -83,6 +92,7 @@ part preferred 60 bash -c preferred
 part artifact 60 "$carry/gpu_drills" artifact
 part honesty 120 bash -c honesty
 part conform_some 300 "$carry/vyre" conform -b "$device" --programs 200 --seed 900001 --runs 1
+part known 60 bash -c known
 part workload_bytes 200 bash -c workload_bytes
 part operations 200 bash -c operations
 part laws 200 "$carry/vyre" ops check -b "$device"

@@ -2,11 +2,18 @@
 # Runs the command under limits on its address space. Whatever the limit, it ends with a result or a
 # status, never by a signal, and it never hangs. Where it succeeds, the bytes are the right ones.
 #
-#   memory.sh VYRE [FIRST LAST STEP]     in MB; every limit from 100 to 600 in steps of 2 if not given
+#   memory.sh VYRE [FIRST LAST STEP]       in MB; every limit from 100 to 600 in steps of 2 if not given
+#   memory.sh VYRE random COUNT [SEED]     limits drawn from 10 to 900 MB
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-vyre=$1 first=${2:-100} last=${3:-600} step=${4:-2}
+vyre=$1
+if [ "${2:-}" = random ]; then
+    RANDOM=${4:-1}
+    limits=$(for ((i = 0; i < $3; i++)); do echo $((10 + RANDOM % 891)); done)
+else
+    limits=$(seq "${2:-100}" "${4:-2}" "${3:-600}")
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache VYRE_ROUTES=off VYRE_DIALECT_PATH=none VYRE_CACHE_LIMIT=0
@@ -38,7 +45,7 @@ try() {
 }
 
 expected=$'y: f32[4]\n    1.0 3.0 5.0 7.0'
-for ((limit = first; limit <= last; limit += step)); do
+for limit in $limits; do
     for backend in reference cpu; do
         if try "$limit" "run on $backend" \
             "$vyre" run examples/saxpy.vyre a=2 x=iota:4 y=1,1,1,1 -b "$backend"; then
@@ -52,5 +59,5 @@ for ((limit = first; limit <= last; limit += step)); do
     done
     try "$limit" doctor "$vyre" doctor || true
 done
-echo "$runs runs under limits from $first to $last MB, $succeeded of them with a result"
+echo "$runs runs under $(wc -w <<<"$limits") limits, $succeeded of them with a result"
 exit $failed

@@ -29,7 +29,7 @@ typedef struct run {
     uint64_t launches;
     uint32_t turn, told; /* told: the host's word */
     uint64_t stop[2];    /* the device's word, and where the host's is */
-    uint64_t from;
+    uint64_t from[3];
 } run;
 
 static vyre_status wrong(const run *r, const char *text) {
@@ -54,20 +54,26 @@ static const uint8_t *element(const run *r, uint32_t resource, uint64_t index) {
     return index < r->lengths[resource] ? r->arrays[resource] + index * bytes : NULL;
 }
 
+static const uint32_t *iterations(const run *r) {
+    return (const uint32_t *)(const void *)(r->frame + r->layout.iterations);
+}
+
 static void set_from(run *r, const vyre_phase *phase) {
-    uint64_t index = r->call->sizes[phase->from_index];
-    const uint8_t *at = element(r, phase->from_resource, index);
-    if (at) {
-        memcpy(&r->from, at,
-               vyre_type_bytes((vyre_type)r->ir->resources[phase->from_resource].type));
+    uint64_t index = vyre_call_size(r->ir, r->call, phase->from_index, iterations(r)), count = 0;
+    uint32_t bytes = vyre_type_bytes((vyre_type)r->ir->resources[phase->from_resource].type);
+    for (; count < phase->dimensions && element(r, phase->from_resource, index + count); count++) {
+        memcpy((uint8_t *)r->from + count * bytes, element(r, phase->from_resource, index + count),
+               bytes);
     }
-    put_u64(r, r->layout.from, at ? address(&r->from) : 0);
+    put_u64(r, r->layout.from, count ? address(r->from) : 0);
+    put_u64(r, r->layout.groups, count);
 }
 
 static vyre_status run_phase(run *r, uint32_t index) {
     const vyre_phase *phase = &r->ir->phases[index];
     const cuda_phase_info *info = &r->infos[index];
-    const uint64_t *domain = r->call->grids[index].domain;
+    const vyre_grid planned = vyre_call_grid(r->ir, r->call, index, iterations(r), NULL);
+    const uint64_t *domain = planned.domain;
     cuda_shape shape = cuda_shape_of(phase, info, domain, r->turn % 3 ? 0 : CUDA_FEW_THREADS);
     uint32_t grid[3];
     uint64_t all = 1;
@@ -114,22 +120,44 @@ static vyre_status run_phase(run *r, uint32_t index) {
     return ptx_launch_run(r->module, &launch, &error) ? VYRE_OK : wrong(r, error.text);
 }
 
+/* Byte by byte, since the memory of arrays is placed differently. */
+static void swap(run *r, uint32_t first, uint32_t second) {
+    uint64_t bytes = r->lengths[first] * vyre_type_bytes((vyre_type)r->ir->resources[first].type);
+    for (uint64_t i = 0; i < bytes; i++) {
+        uint8_t kept = r->arrays[first][i];
+        r->arrays[first][i] = r->arrays[second][i];
+        r->arrays[second][i] = kept;
+    }
+}
+
+static bool is_set(run *r, const vyre_step *step, uint64_t index) {
+    const uint8_t *flag = element(r, step->resource, index);
+    return flag && vyre_plan_element((vyre_type)r->ir->resources[step->resource].type, flag);
+}
+
 static vyre_status run_steps(run *r, uint32_t first, uint32_t end) {
     vyre_status status = VYRE_OK;
+    bool taken = false;
     for (uint32_t at = first; at < end && !status; at = r->ir->steps[at].end) {
         const vyre_step *step = &r->ir->steps[at];
         if (step->kind == VYRE_STEP_PHASE) {
             status = run_phase(r, step->size);
             continue;
         }
-        uint64_t size = r->call->sizes[step->size];
+        if (step->kind == VYRE_STEP_SWAP) {
+            swap(r, step->resource, step->size);
+            continue;
+        }
+        uint64_t size = step->kind == VYRE_STEP_ELSE
+                            ? 0
+                            : vyre_call_size(r->ir, r->call, step->size, iterations(r));
+        if (step->kind == VYRE_STEP_IF || step->kind == VYRE_STEP_ELSE) {
+            taken = step->kind == VYRE_STEP_IF ? is_set(r, step, size) : !taken;
+            status = taken ? run_steps(r, at + 1, step->end) : VYRE_OK;
+            continue;
+        }
         for (uint64_t turn = 0; !status; turn++) {
-            const uint8_t *flag =
-                step->kind == VYRE_STEP_REPEAT_WHILE ? element(r, step->resource, size) : NULL;
-            bool more = step->kind == VYRE_STEP_REPEAT_COUNT
-                            ? turn < size
-                            : flag && vyre_plan_element(
-                                          (vyre_type)r->ir->resources[step->resource].type, flag);
+            bool more = step->kind == VYRE_STEP_REPEAT_COUNT ? turn < size : is_set(r, step, size);
             if (!more) {
                 break;
             }
@@ -184,7 +212,7 @@ static bool place_arrays(run *r) {
     uint32_t count = r->layout.array_count;
     r->ranges[count] = (ptx_range){r->stop, sizeof r->stop};
     r->ranges[count + 1] = (ptx_range){r->counters, r->ir->phase_count * sizeof *r->counters};
-    r->ranges[count + 2] = (ptx_range){&r->from, sizeof r->from};
+    r->ranges[count + 2] = (ptx_range){r->from, sizeof r->from};
     r->ranges[count + 3] = (ptx_range){r->frame, r->layout.bytes};
     r->ranges[count + 4] = (ptx_range){&r->told, sizeof r->told};
     r->stop[CUDA_STOP_HOST_AT / 8] = address(&r->told);
@@ -204,6 +232,7 @@ static vyre_status compile(run *r) {
         target.sm = 75;
         target.isa = 65;
     }
+    target.codes = r->turn % 7 ? 1 : UINT32_MAX; /* which leaves no constant memory */
     vyre_status status = cuda_emit(r->program, &target, &text, r->infos);
     if (!status) {
         r->module = ptx_module_make(vyre_strbuf_string(&text), &error);
@@ -253,8 +282,9 @@ static vyre_status dispatch(const vyre_backend *backend, const vyre_call *call,
     unsigned turn = atomic_fetch_add(&turns, 1);
     vyre_program *expanded = NULL;
     /* Mostly as a device gets it, and now and then as it was written. */
-    vyre_status status = turn % 4 ? vyre_lower_program(call->program, &expanded)
-                                  : vyre_math_expand(call->program, &expanded);
+    vyre_status status = turn % 4
+                             ? vyre_lower_program(call->program, !call->config->grid[0], &expanded)
+                             : vyre_math_expand(call->program, &expanded);
     if (status) {
         return status;
     }
@@ -273,7 +303,8 @@ static const char *id(const vyre_backend *backend) {
 
 static uint32_t features(const vyre_backend *backend) {
     (void)backend;
-    return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC | VYRE_FEATURE_RECORDS;
+    return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC | VYRE_FEATURE_STEPS |
+           VYRE_FEATURE_CONSTANT_ARRAYS | VYRE_FEATURE_RECORDS;
 }
 
 static const vyre_backend_slots slots = {

@@ -337,6 +337,17 @@ static uint64_t converted(const ptx_instruction *i, uint64_t a) {
 
 /* Memory */
 
+static bool is_in_variable(const ptx_run *run, bool is_const, uint64_t at, uint32_t bytes) {
+    bool found = false;
+    for (uint32_t k = 0; k < run->module->variable_count && !found; k++) {
+        const ptx_variable *v = &run->module->variables[k];
+        uint64_t first = (uintptr_t)v->data;
+        found = v->is_const == is_const && at >= first && bytes <= v->size &&
+                at - first <= v->size - bytes;
+    }
+    return found;
+}
+
 static uint8_t *place(ptx_run *run, ptx_block *block, ptx_thread *thread, const ptx_instruction *i,
                       const ptx_operand *operand, uint32_t bytes) {
     uint64_t at = operand->bits;
@@ -360,15 +371,19 @@ static uint8_t *place(ptx_run *run, ptx_block *block, ptx_thread *thread, const 
         size = run->entry->local_bytes;
         start = PTX_LOCAL_START;
     } else {
-        bool known = !run->launch->range_count;
-        for (size_t k = 0; k < run->launch->range_count && !known; k++) {
+        bool is_const = ptx_has(i, PTX_WORD_CONST);
+        bool known =
+            (!is_const && !run->launch->range_count) || is_in_variable(run, is_const, at, bytes);
+        for (size_t k = 0; k < run->launch->range_count && !known && !is_const; k++) {
             const ptx_range *range = &run->launch->ranges[k];
             uint64_t first = (uintptr_t)range->data;
             known = at >= first && bytes <= range->size && at - first <= range->size - bytes;
         }
+        known = known && (is_const || !is_in_variable(run, true, at, bytes));
         if (!known || at % bytes) {
-            ptx_fail(run, i, "%u bytes at %#llx of global memory, which %s", bytes,
-                     (unsigned long long)at, known ? "are not aligned" : "nobody has");
+            ptx_fail(run, i, "%u bytes at %#llx of %s memory, which %s", bytes,
+                     (unsigned long long)at, is_const ? "constant" : "global",
+                     known ? "are not aligned" : "nobody has");
             return NULL;
         }
         return (uint8_t *)(uintptr_t)at;

@@ -163,6 +163,11 @@ static uint64_t take_symbol(parser *p) {
     if (length > 8 && !strcmp(name + length - 8, "_private")) {
         return PTX_LOCAL_START;
     }
+    for (uint32_t i = 0; i < p->module->variable_count; i++) {
+        if (!strcmp(p->module->variables[i].name, name)) {
+            return (uintptr_t)p->module->variables[i].data;
+        }
+    }
     fail(p, "no symbol `%s`", name);
     return 0;
 }
@@ -308,6 +313,37 @@ static void close_entry(parser *p) {
     p->entry = NULL;
 }
 
+/* NAME[COUNT] = {NUMBER, ...}; over several lines. */
+static void read_variable(parser *p, bool is_const) {
+    ptx_module *m = p->module;
+    m->variables = realloc(m->variables, (m->variable_count + 1) * sizeof *m->variables);
+    if (!m->variables) {
+        abort();
+    }
+    ptx_variable *v = &m->variables[m->variable_count++];
+    *v = (ptx_variable){.is_const = is_const};
+    take_name(p, v->name, sizeof v->name);
+    need(p, "[");
+    uint64_t count = take_number(p);
+    need(p, "] = {");
+    v->size = (size_t)count * 8;
+    v->data = aligned_alloc(16, (v->size + 15) / 16 * 16);
+    if (!v->data) {
+        abort();
+    }
+    for (uint64_t i = 0; i < count && !p->failed; i++) {
+        if (i) {
+            need(p, ",");
+        }
+        if (*p->at == '\n') {
+            p->at++;
+            p->line++;
+        }
+        v->data[i] = take_number(p);
+    }
+    need(p, "};");
+}
+
 static void read_declaration(parser *p) {
     char name[96];
     if (take(p, "reg .")) {
@@ -329,6 +365,10 @@ static void read_declaration(parser *p) {
         take_name(p, name, sizeof name);
         need(p, "[");
         p->entry->local_bytes = (uint32_t)take_number(p);
+    } else if (take(p, "const .align 16 .u64")) {
+        read_variable(p, true);
+    } else if (take(p, "global .align 16 .u64")) {
+        read_variable(p, false);
     } else if (take(p, "visible .entry")) {
         open_entry(p);
     } else if (take(p, "maxntid")) {
@@ -389,6 +429,10 @@ void ptx_module_free(ptx_module *module) {
     for (uint32_t i = 0; module && i < module->entry_count; i++) {
         free(module->entries[i].instructions);
     }
+    for (uint32_t i = 0; module && i < module->variable_count; i++) {
+        free(module->variables[i].data);
+    }
+    free(module ? module->variables : NULL);
     free(module ? module->entries : NULL);
     free(module);
 }

@@ -76,6 +76,7 @@
     X(SHARED, "shared")                                                                            \
     X(LOCAL, "local")                                                                              \
     X(PARAM, "param")                                                                              \
+    X(CONST, "const")                                                                              \
     X(NC, "nc")                                                                                    \
     X(V2, "v2")                                                                                    \
     X(V4, "v4")                                                                                    \
@@ -207,9 +208,19 @@ typedef struct ptx_entry {
     uint32_t instruction_count;
 } ptx_entry;
 
+/* A variable of the module, with its first contents. */
+typedef struct ptx_variable {
+    char name[96];
+    bool is_const; /* in constant memory, else in global */
+    uint64_t *data;
+    size_t size;
+} ptx_variable;
+
 struct ptx_module {
     ptx_entry *entries;
     uint32_t entry_count;
+    ptx_variable *variables;
+    uint32_t variable_count;
 };
 
 typedef enum ptx_state { PTX_RUNS, PTX_AT_BARRIER, PTX_IN_WARP, PTX_ENDED } ptx_state;
@@ -232,6 +243,7 @@ typedef struct ptx_block {
 } ptx_block;
 
 typedef struct ptx_run {
+    const ptx_module *module;
     const ptx_entry *entry;
     const ptx_launch *launch;
     ptx_error *error; /* empty while nothing is wrong */

@@ -347,7 +347,7 @@ static uint64_t run_block(ptx_run *run, ptx_block *block, uint64_t *random, bool
 }
 
 bool ptx_launch_run(const ptx_module *module, const ptx_launch *launch, ptx_error *out_error) {
-    ptx_run run = {.launch = launch, .error = out_error};
+    ptx_run run = {.module = module, .launch = launch, .error = out_error};
     out_error->text[0] = '\0';
     for (uint32_t k = 0; k < module->entry_count && !run.entry; k++) {
         run.entry = strcmp(module->entries[k].name, launch->entry) ? NULL : &module->entries[k];

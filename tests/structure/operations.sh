@@ -30,7 +30,7 @@ find_defaults() {
 find_unwatched() {
     local file
     while read -r file; do
-        if ! grep -F "\"command\":" "$commands" | grep -F -- "$PWD/$file" | grep -qF -- -Wswitch-enum; then
+        if ! grep -F "\"command\":" "$commands" | grep -F -- "$PWD/$file" | grep -F -- -Wswitch-enum >/dev/null; then
             echo "$file"
         fi
     done < <(grep -rlE --include='*.c' 'case VYRE_(OP_|ANY_OF\(|ONE_OF\()' "$1" | sort)

@@ -20,7 +20,7 @@ fail() {
     failed=1
 }
 
-if ! gdb -nx -q -batch -ex run /bin/true 2>&1 | grep -q 'exited normally'; then
+if ! gdb -nx -q -batch -ex run /bin/true 2>&1 | grep 'exited normally' >/dev/null; then
     echo "skipped, because gdb cannot run a program here"
     exit 77
 fi
@@ -54,7 +54,7 @@ check_walk() {
     local function file thread place last=0 names=() entries
     while read -r function file thread; do
         names+=("$function")
-        if ! grep "/src/$file\.o$" "$objects" | xargs -r nm | grep -q " [Tt] $function$"; then
+        if ! grep "/src/$file\.o$" "$objects" | xargs -r nm | grep " [Tt] $function$" >/dev/null; then
             fail "$2: src/$file does not define $function" "name the function and its file"
         fi
     done < <(hops "$1" "$2")

@@ -109,8 +109,8 @@ static inline void dense_loop(dense *d) {
     uint32_t counter = d->counters++;
     d->loops++;
     if (dense_draw(d, 2)) {
-        vyre_strbuf_printf(&d->text, "for i%u_ in %uu..%s step %uu ", counter, dense_draw(d, 4),
-                           ends[dense_draw(d, 5)], 1 + dense_draw(d, 2));
+        vyre_strbuf_printf(&d->text, "for i%u_ in bits<u32>(%u)..%s step %uu ", counter,
+                           dense_draw(d, 4), ends[dense_draw(d, 5)], 1 + dense_draw(d, 2));
         dense_block(d);
     } else {
         vyre_strbuf_printf(&d->text,

@@ -29,11 +29,15 @@ static struct {
     size_t fail_at;        /* counted from 1; 0 never fails */
     atomic_size_t count;   /* allocations and resizes so far */
     atomic_ptrdiff_t live; /* blocks given out and not yet freed */
+    atomic_size_t largest; /* bytes that were asked for at once */
     atomic_bool failed;
 } failing_allocator_state;
 
 static inline void *failing_allocator_resize(void *user, void *memory, size_t size) {
     (void)user;
+    if (size > failing_allocator_state.largest) {
+        failing_allocator_state.largest = size;
+    }
     if (atomic_fetch_add(&failing_allocator_state.count, 1) + 1 ==
         failing_allocator_state.fail_at) {
         failing_allocator_state.failed = true;
@@ -57,6 +61,7 @@ static inline bool failing_allocator_start(size_t n) {
     failing_allocator_state.fail_at = n;
     failing_allocator_state.count = 0;
     failing_allocator_state.live = 0;
+    failing_allocator_state.largest = 0;
     failing_allocator_state.failed = false;
     vyre_allocator_set(&allocator);
     return true;
@@ -70,6 +75,11 @@ static inline void failing_allocator_end(void) {
 static inline void failing_allocator_stop(void) {
     failing_allocator_end();
     assert_int_equal(failing_allocator_state.live, 0);
+}
+
+/* The largest block that was asked for since the start. */
+static inline size_t failing_allocator_largest(void) {
+    return failing_allocator_state.largest;
 }
 
 /* Whether the allocation that was to fail came. */

@@ -324,7 +324,7 @@ static inline void sample_steps(vyre_builder *b) {
     uint32_t m = vyre_build_scalar(b, "m", VYRE_TYPE_U8);
     uint32_t x = vyre_build_buffer(b, "x", VYRE_ACCESS_IN, VYRE_TYPE_F32, SAMPLE_NONE);
     uint32_t size = vyre_build_size_param(b, n);
-    for (uint32_t op = VYRE_SIZE_ADD; op < VYRE_SIZE_COUNT; op++) {
+    for (uint32_t op = VYRE_SIZE_ADD; op <= VYRE_SIZE_CEIL_DIV; op++) {
         uint32_t right =
             op % 2 ? vyre_build_size_const(b, 5000000000u + op) : vyre_build_size_len(b, x);
         size = op % 3 ? vyre_build_size_op(b, (vyre_size_op)op, size, right)
@@ -483,6 +483,66 @@ static inline void sample_required(vyre_builder *b) {
     vyre_build_scope_end(b);
 }
 
+/* Constant arrays, used in another order than they are declared in, and one not at all. */
+static inline void sample_lookup(vyre_builder *b) {
+    static const uint32_t numbers[] = {5, 6}, more[] = {7, 8, 9};
+    static const bool choices[] = {true, false, true};
+    uint32_t x = vyre_build_buffer(b, "x", VYRE_ACCESS_IN, VYRE_TYPE_U32, SAMPLE_NONE);
+    uint32_t y = vyre_build_buffer(b, "y", VYRE_ACCESS_INOUT, VYRE_TYPE_U32, SAMPLE_NONE);
+    uint32_t k = vyre_build_constant_array(b, "k", VYRE_TYPE_U32, 2, numbers);
+    vyre_build_constant_array(b, "unused", VYRE_TYPE_U32, 3, more);
+    vyre_build_phase(b, &(vyre_phase_desc){.domain = {vyre_build_size_len(b, y)}});
+    uint32_t flags = vyre_build_constant_array(b, "flags", VYRE_TYPE_BOOL, 3, choices);
+    uint32_t i = sample_gid(b), at = vyre_build_load(b, x, i);
+    uint32_t flag = vyre_build_load(b, flags, at), number = vyre_build_load(b, k, at);
+    uint32_t length = vyre_build_len(b, k);
+    vyre_build_store(b, y, i, vyre_build_op(b, VYRE_OP_SELECT, flag, number, length));
+    vyre_build_phase_end(b);
+}
+
+/* Sizes that use counters, swaps and branches. */
+static inline void sample_turns(vyre_builder *b) {
+    uint32_t n = vyre_build_scalar(b, "n", VYRE_TYPE_U32);
+    uint32_t x = vyre_build_buffer(b, "x", VYRE_ACCESS_INOUT, VYRE_TYPE_I32, SAMPLE_NONE);
+    uint32_t next = vyre_build_scratch(b, "next", VYRE_TYPE_I32, vyre_build_size_len(b, x));
+    uint32_t spare = vyre_build_scratch(b, NULL, VYRE_TYPE_I32, vyre_build_size_len(b, x));
+    uint32_t turn = vyre_build_repeat(b, "turn", vyre_build_size_param(b, n));
+    uint32_t left = vyre_build_size_op(b, VYRE_SIZE_SUB, vyre_build_size_param(b, n),
+                                       vyre_build_size_iteration(b, turn));
+    vyre_build_phase(b, &(vyre_phase_desc){.domain = {left, vyre_build_size_iteration(b, turn)},
+                                           .dimensions = 2});
+    uint32_t at = vyre_build_position(b, VYRE_OP_GID, 1);
+    vyre_build_store(b, next, at, vyre_build_load(b, x, sample_gid(b)));
+    vyre_build_phase_end(b);
+    vyre_build_swap(b, next, x);
+    vyre_build_branch(b, x, vyre_build_size_iteration(b, turn));
+    uint32_t inner = vyre_build_repeat(b, NULL, vyre_build_size_iteration(b, turn));
+    vyre_build_phase(b, &(vyre_phase_desc){.domain = {vyre_build_size_iteration(b, inner)}});
+    vyre_build_store(b, spare, sample_gid(b), vyre_build_i32(b, 3));
+    vyre_build_phase_end(b);
+    vyre_build_repeat_end(b);
+    vyre_build_branch_else(b);
+    vyre_build_swap(b, next, spare);
+    vyre_build_branch_end(b);
+    vyre_build_phase(
+        b, &(vyre_phase_desc){.domain = {vyre_build_size_const(b, 4), vyre_build_size_len(b, x)},
+                              .dimensions = 2,
+                              .from_memory = true,
+                              .from_resource = x,
+                              .from_index = vyre_build_size_iteration(b, turn),
+                              .workgroup = {8}});
+    uint32_t size = vyre_build_size_op(b, VYRE_SIZE_MUL, vyre_build_size_param(b, n),
+                                       vyre_build_size_len(b, x));
+    uint32_t tile = vyre_build_shared_sized(b, "tile", VYRE_TYPE_I32, size);
+    vyre_build_store(b, tile, vyre_build_position(b, VYRE_OP_LID, 0), vyre_build_i32(b, 1));
+    vyre_build_store(b, spare, vyre_build_len(b, tile), vyre_build_i32(b, 2));
+    vyre_build_phase_end(b);
+    vyre_build_branch(b, spare, vyre_build_size_const(b, 0));
+    vyre_build_swap(b, x, spare);
+    vyre_build_branch_end(b);
+    vyre_build_repeat_end(b);
+}
+
 typedef struct sample_row {
     const char *name;
     void (*build)(vyre_builder *b);
@@ -496,6 +556,7 @@ static const sample_row sample_rows[] = {
     {"variables", sample_variables}, {"steps", sample_steps},
     {"barriers", sample_barriers},   {"named", sample_named},
     {"matrix", sample_matrix},       {"required", sample_required},
+    {"lookup", sample_lookup},       {"turns", sample_turns},
 };
 
 #define SAMPLE_COUNT (sizeof sample_rows / sizeof *sample_rows)

@@ -37,6 +37,8 @@ static void sizes_are_exponents(void **state) {
         {"5", 1, {32}},
         {"5..5", 1, {32}},
         {"5..5:40", 1, {32}},
+        {"6,16,26", 3, {64, 65536, 67108864}},
+        {"6,2..3:1,3,1", 4, {2, 4, 8, 64}},
         {"39..40", 2, {UINT64_C(1) << 39, UINT64_C(1) << 40}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -48,8 +50,8 @@ static void sizes_are_exponents(void **state) {
         }
     }
     static const char *const wrong[] = {
-        "",       "..",    "8..",   "..8",   "8..4", "41",    "8..41",  "8:2",
-        "8..9:0", "8..9:", "8 ..9", "-1..3", "a..b", "8...9", "8..9:1x"};
+        "",      "..",    "8..",  "..8",   "8..4",    "41", "8..41", "8:2",  "8..9:0", "8..9:",
+        "8 ..9", "-1..3", "a..b", "8...9", "8..9:1x", "6,", ",6",    "6,,7", "6,41",   "6;7"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         values_sizes sizes;
         vyre_status status = values_sizes_parse(wrong[i], &sizes);
@@ -121,7 +123,7 @@ static vyre_device *device;
 static vyre_status hold(bench_certifier *certifier) {
     *certifier = (bench_certifier){.devices = &device,
                                    .device_count = 1,
-                                   .sizes = {2, 6, 2},
+                                   .sizes = {{2, 4, 6}, 3},
                                    .places = {{true, true}},
                                    .step = step,
                                    .is_interrupted = is_interrupted};

@@ -32,7 +32,8 @@ static const char *fragile_id(const vyre_backend *backend) {
 
 static uint32_t fragile_features(const vyre_backend *backend) {
     (void)backend;
-    return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC;
+    return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC | VYRE_FEATURE_STEPS |
+           VYRE_FEATURE_CONSTANT_ARRAYS;
 }
 
 static bool fragile_lost(const vyre_backend *backend) {

@@ -33,6 +33,15 @@ static const struct {
      "program until(x: buffer<u32>, y: out buffer<u32>[len(x)]) { scratch go: u32[1]; phase a over "
      "1 { go[0] = 5; } repeat while go[0] { phase b over x { y[gid] = y[gid] + x[gid]; } phase c "
      "over 1 { go[0] = go[0] - 1; } } }"},
+    {VYRE_FEATURE_STEPS, "program fewer(x: buffer<u32>, y: out buffer<u32>[len(x)]) { repeat k in "
+                         "len(x) { phase a over "
+                         "len(x) - k { y[gid] = y[gid] * 3 + x[k]; } } }"},
+    {VYRE_FEATURE_STEPS,
+     "program swapped(x: buffer<u32>, y: out buffer<u32>[len(x)]) { scratch t: u32[len(x)]; repeat "
+     "3 { phase a over x { t[gid] = y[7 - gid] + x[gid]; } swap(y, t); } }"},
+    {VYRE_FEATURE_STEPS,
+     "program either(x: buffer<u32>, y: out buffer<u32>[len(x)]) { if x[9] { phase a over x { "
+     "y[gid] = 1; } } else { phase b over x { y[gid] = x[gid]; } } }"},
     {VYRE_FEATURE_GRID_SYNC,
      "program turned(x: buffer<u32>, t: inout buffer<u32>, y: out buffer<u32>[len(x)]) over x "
      "workgroup 2 { t[gid] = x[gid] * 3; grid_barrier; y[gid] = t[7 - gid]; }"},
@@ -52,6 +61,9 @@ static const struct {
     {VYRE_FEATURE_BF16,
      "program brains(x: buffer<u32>, y: out buffer<bf16>[len(x)]) over x { y[gid] = bf16(x[gid]) * "
      "bf16(3.0) + bf16(x[7 - gid]); }"},
+    {VYRE_FEATURE_CONSTANT_ARRAYS, "const k: u32[5] = [3, 1, 4, 1, 5]; program looked(x: "
+                                   "buffer<u32>, y: out buffer<u32>[len(x)]) "
+                                   "over x { y[gid] = k[x[gid] % 7] + k[gid]; }"},
     {VYRE_FEATURE_INDIRECT_DISPATCH,
      "program chosen(x: buffer<u32>, y: out buffer<u32>[len(x)]) { scratch n: u32[1]; phase a over "
      "1 { n[0] = x[2]; } phase b over n[0] max len(x) { y[gid] = u32(gid) + 5; } }"},

@@ -290,6 +290,7 @@ static struct {
     pthread_t thread;
     vyre_status (*allocate)(const vyre_backend *, size_t, uint64_t *);
     vyre_status (*compile)(const vyre_backend *, const vyre_compile *, vyre_native *);
+    void (*profile)(const vyre_backend *, vyre_profile *);
 } meanwhile;
 
 static void *recover_now(void *argument) {
@@ -354,6 +355,54 @@ static void recover_while_something_is_made(void **state) {
     mock_free(m);
 }
 
+static void profile_and_recover(const vyre_backend *backend, vyre_profile *out_profile) {
+    if (meanwhile.device) {
+        start_recovery();
+    }
+    meanwhile.profile(backend, out_profile);
+}
+
+/* With a timeout the compiler runs on another thread, which starts while a recovery waits. */
+static void recover_while_a_compile_with_a_timeout_begins(void **state) {
+    (void)state;
+    mock *m = mock_create(&(mock_spec){.slots = all_runs | MOCK_LOSS | MOCK_BIT(device_profile)});
+    meanwhile.m = m;
+    meanwhile.device = NULL;
+    meanwhile.profile = mock_table(m)->device_profile;
+    mock_table(m)->device_profile = profile_and_recover;
+    vyre_device *device = contract_device(m);
+    meanwhile.device = device;
+    vyre_program *program = contract_program(TWICE);
+    vyre_pipeline *pipeline;
+    const vyre_dispatch_config config = {.timeout_ns = UINT64_C(20000000000)};
+    expect_ok(vyre_device_compile(device, program, &config, &pipeline));
+    end_recovery();
+    vyre_pipeline_release(pipeline);
+    vyre_program_release(program);
+    vyre_device_release(device);
+    mock_free(m);
+}
+
+/* A compile that goes on past its timeout still uses the backend. */
+static void recover_waits_for_a_compile_that_is_late(void **state) {
+    (void)state;
+    mock *m = mock_create(&(mock_spec){.slots = all_runs | MOCK_LOSS});
+    meanwhile.m = m;
+    meanwhile.device = contract_device(m);
+    vyre_program *program = contract_program(TWICE);
+    vyre_pipeline *pipeline;
+    const vyre_dispatch_config config = {.timeout_ns = 20000000};
+    mock_delay(m, MOCK_compile_native, 300000000);
+    expect_fail(vyre_device_compile(meanwhile.device, program, &config, &pipeline),
+                VYRE_STATUS_TIMEOUT, "longer to compile");
+    assert_int_equal(mock_count(m, MOCK_pipeline_destroy), 0);
+    expect_ok(vyre_device_recover(meanwhile.device));
+    assert_int_equal(mock_count(m, MOCK_pipeline_destroy), 1);
+    vyre_program_release(program);
+    vyre_device_release(meanwhile.device);
+    mock_free(m);
+}
+
 /* The last user closes the device, in order. */
 static void lifecycle_release(void **state) {
     (void)state;
@@ -386,6 +435,8 @@ int main(void) {
         cmocka_unit_test(lifecycle_S80_recovery_is_opt_in),
         cmocka_unit_test(recover_invalidates_what_was_there),
         cmocka_unit_test(recover_while_something_is_made),
+        cmocka_unit_test(recover_while_a_compile_with_a_timeout_begins),
+        cmocka_unit_test(recover_waits_for_a_compile_that_is_late),
         cmocka_unit_test(lifecycle_release),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -281,6 +281,36 @@ static void many_threads_share_few_helpers(void **state) {
     assert_true(count_helpers() <= 4); /* of VYRE_THREADS */
 }
 
+enum { GIVEN_UP = 6 };
+static atomic_int unsupported;
+
+static void *give_up_many(void *argument) {
+    (void)argument;
+    for (int i = 0; i < GIVEN_UP; i++) {
+        vyre_status status = compile(0);
+        unsupported += vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED;
+        vyre_status_free(status);
+    }
+    return NULL;
+}
+
+/* A helper in which LLVM gave up ends, and nobody else gets it meanwhile. */
+static void threads_never_share_a_helper_that_ends(void **state) {
+    (void)state;
+    enum { THREADS = 8 };
+    pthread_t threads[THREADS];
+    unsupported = 0;
+    go_wrong("give-up");
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, give_up_many, NULL), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    go_right();
+    assert_int_equal(unsupported, THREADS * GIVEN_UP);
+}
+
 /* Runs in a process of its own; the result is its exit status, 0 if all is well. */
 static int in_a_child(int (*run)(void)) {
     pid_t child = fork();
@@ -352,17 +382,22 @@ static void a_helper_ends_with_its_library(void **state) {
     close(told[1]);
 }
 
-/* From now on the system makes no file of memory, so nothing can be started from it. */
-static int refuse_memory_files(void) {
+/* From now on the system refuses a call, as old filters of containers do with newer ones. */
+static int refuse_call(unsigned number) {
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* Without files of memory no helper can be started. */
+static int refuse_memory_files(void) {
+    return refuse_call(SYS_memfd_create);
 }
 
 static int compiles_in_process(void) {
@@ -381,23 +416,92 @@ static int refuses_to_risk_the_process(void) {
                : fails(compile(0), VYRE_STATUS_OUT_OF_MEMORY, "is limited");
 }
 
-static void without_processes_llvm_runs_here(void **state) {
-    (void)state;
-    int end = in_a_child(compiles_in_process);
+static void succeeds_in_a_child(int (*run)(void)) {
+    int end = in_a_child(run);
     if (end == CPU_SKIPPED) {
         skip();
     }
     assert_int_equal(end, 0);
+}
+
+static void without_processes_llvm_runs_here(void **state) {
+    (void)state;
+    succeeds_in_a_child(compiles_in_process);
     assert_null(cpu_compiler_note());
 }
 
 static void without_processes_llvm_does_not_run_into_a_limit(void **state) {
     (void)state;
-    int end = in_a_child(refuses_to_risk_the_process);
-    if (end == CPU_SKIPPED) {
-        skip();
+    succeeds_in_a_child(refuses_to_risk_the_process);
+}
+
+static int ends_a_helper_that_cannot_be_killed(void) {
+    alarm(60); /* instead of waiting for ever */
+    go_wrong("hang");
+    return refuse_call(SYS_pidfd_send_signal)
+               ? CPU_SKIPPED
+               : fails(compile(vyre_now_ns() + 300000000), VYRE_STATUS_TIMEOUT, "time was up") ||
+                     count_helpers() != 0;
+}
+
+static void without_signals_a_helper_ends_at_the_deadline(void **state) {
+    (void)state;
+    succeeds_in_a_child(ends_a_helper_that_cannot_be_killed);
+}
+
+static int starts_a_helper_without_files(void) {
+    int files[2];
+    char byte;
+    kill_helpers();
+    if (refuse_call(SYS_close_range)) {
+        return CPU_SKIPPED;
     }
-    assert_int_equal(end, 0);
+    alarm(60);
+    if (pipe(files) || fails(compile(0), VYRE_STATUS_OK, "") || count_helpers() != 1) {
+        return 1;
+    }
+    close(files[1]);
+    return read(files[0], &byte, 1) != 0;
+}
+
+static void without_close_range_a_helper_has_no_files_of_ours(void **state) {
+    (void)state;
+    succeeds_in_a_child(starts_a_helper_without_files);
+}
+
+/* A process that takes in orphans, as process 1 of a container does, becomes the parent. */
+static int reaps_what_it_ends(void) {
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) {
+        return CPU_SKIPPED;
+    }
+    go_wrong("abort");
+    int wrong = 0;
+    for (int i = 0; i < 3; i++) {
+        wrong |= fails(compile(0), VYRE_STATUS_BACKEND, "signal 6");
+    }
+    return wrong || waitpid(-1, NULL, WNOHANG | __WALL) != -1 || errno != ECHILD;
+}
+
+static void ended_helpers_leave_nothing_to_a_host_that_takes_in_orphans(void **state) {
+    (void)state;
+    succeeds_in_a_child(reaps_what_it_ends);
+}
+
+/* Once it has opened its libraries. */
+static void a_helper_does_not_stay_in_our_folder(void **state) {
+    (void)state;
+    pid_t pids[MOST];
+    char path[64], target[8];
+    go_right();
+    assert_int_equal(find_helpers(getpid(), pids), 1);
+    snprintf(path, sizeof path, "/proc/%d/cwd", (int)pids[0]);
+    assert_int_equal(readlink(path, target, sizeof target), 1);
+    assert_int_equal(target[0], '/');
+}
+
+static int asks_for_the_note_first(void) {
+    cpu_llvm_info info;
+    return cpu_compiler_note() ? 1 : fails(cpu_compiler_info(&info), VYRE_STATUS_OK, "");
 }
 
 /* Compiles and runs a program in a process that is new: this one, started again. Its exit status
@@ -434,6 +538,34 @@ static void stored_code_needs_no_helper(void **state) {
     store_end();
 }
 
+/* No program starts with a stack this small. */
+static int says_nothing_of_what_is_over(void) {
+    struct rlimit before, small = {4096, 0};
+    kill_helpers();
+    getrlimit(RLIMIT_STACK, &before);
+    small.rlim_max = before.rlim_max;
+    setrlimit(RLIMIT_STACK, &small);
+    int wrong = fails(compile(0), VYRE_STATUS_OK, "") || count_helpers() || !cpu_compiler_note();
+    setrlimit(RLIMIT_STACK, &before);
+    return wrong ? 1 : cpu_compiler_note() ? 2 : count_helpers() != 1;
+}
+
+static void the_note_is_of_now(void **state) {
+    (void)state;
+    succeeds_in_a_child(says_nothing_of_what_is_over);
+}
+
+static int ask_anew(void) {
+    execl("/proc/self/exe", "test_cpu_compiler", "once", "note", (char *)NULL);
+    return 99;
+}
+
+static void asking_for_the_note_first_is_fine(void **state) {
+    (void)state;
+    setenv("VYRE_CACHE_LIMIT", "0", 1); /* nothing is known of before */
+    assert_int_equal(in_a_child(ask_anew), 0);
+}
+
 int main(int argc, char **argv) {
     (void)argv;
     static const struct CMUnitTest tests[] = {
@@ -447,17 +579,24 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_helper_killed_in_the_middle_is_a_status),
         cmocka_unit_test(an_idle_helper_may_be_killed),
         cmocka_unit_test(many_threads_share_few_helpers),
+        cmocka_unit_test(threads_never_share_a_helper_that_ends),
         cmocka_unit_test(a_fork_has_helpers_of_its_own),
         cmocka_unit_test(a_helper_ends_with_its_library),
         cmocka_unit_test(without_processes_llvm_runs_here),
         cmocka_unit_test(without_processes_llvm_does_not_run_into_a_limit),
+        cmocka_unit_test(without_signals_a_helper_ends_at_the_deadline),
+        cmocka_unit_test(without_close_range_a_helper_has_no_files_of_ours),
+        cmocka_unit_test(ended_helpers_leave_nothing_to_a_host_that_takes_in_orphans),
+        cmocka_unit_test(a_helper_does_not_stay_in_our_folder),
         cmocka_unit_test(stored_code_needs_no_helper),
+        cmocka_unit_test(the_note_is_of_now),
+        cmocka_unit_test(asking_for_the_note_first_is_fine),
     };
     setenv("VYRE_THREADS", "4", 1);
     unsetenv("VYRE_LLVM");
     mark_helpers();
     if (argc > 1) {
-        return run_once();
+        return argc > 2 ? asks_for_the_note_first() : run_once();
     }
     if (getenv("VYRE_TEST_EMULATED")) { /* the emulator starts no program out of memory */
         return CPU_SKIPPED;

@@ -20,6 +20,7 @@
 #include "runtime/device.h"
 #include "tests/unit/guarded.h"
 #include "tests/unit/settings.h"
+#include "tests/unit/trial_check.h"
 
 static vyre_device *oracle, *cpu;
 
@@ -60,7 +61,7 @@ static void conform_from(const char *lanes, uint64_t first, uint64_t programs) {
         conform_trial trial;
         vyre_outputs expected;
         conform_comparison comparison;
-        expect_ok(conform_generate(seed, &trial));
+        expect_ok(trial_generate(seed, &trial));
         expect_ok(conform_expect(&both, &trial, trial.program, &expected));
         expect_ok(conform_compare(&both, &trial, trial.program, &expected, &comparison));
         if (comparison.verdict != CONFORM_VERDICT_SAME) {
@@ -142,7 +143,7 @@ static void stay_inside(const char *lanes) {
     uint64_t programs = test_work(12, 3);
     for (uint64_t seed = first; seed < first + programs; seed++) {
         conform_trial trial;
-        expect_ok(conform_generate(seed, &trial));
+        expect_ok(trial_generate(seed, &trial));
         size_t count;
         vyre_input *inputs = conform_trial_inputs(&trial, trial.program, &count);
         assert_non_null(inputs);

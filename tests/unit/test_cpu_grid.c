@@ -13,6 +13,7 @@
 #include "runtime/device.h"
 #include "runtime/sequence.h"
 #include "tests/unit/settings.h"
+#include "tests/unit/trial_check.h"
 
 #define TURNED                                                                                     \
     "program turned(x: buffer<u32>, t: inout buffer<u32>, y: out buffer<u32>[len(x)]) over x "     \
@@ -204,7 +205,7 @@ static void random_programs_with_grid_barriers_run_every_way(void **state) {
     for (uint64_t seed = 700000; done < programs; seed++) {
         conform_trial trial;
         size_t count;
-        expect_ok(conform_generate(seed, &trial));
+        expect_ok(trial_generate(seed, &trial));
         if (vyre_program_stats(trial.program).grid_barriers) {
             vyre_input *inputs = conform_trial_inputs(&trial, trial.program, &count);
             assert_non_null(inputs);

@@ -90,7 +90,7 @@ static void benchmark_gives_the_plain_product(void **state) {
     cuda_phase_info info;
     vyre_strbuf text = {0};
     const cuda_target target = {.sm = 90, .isa = 80, .prefix = "phase"};
-    expect_ok(vyre_lower_program(program, &lowered));
+    expect_ok(vyre_lower_program(program, true, &lowered));
     expect_ok(cuda_emit(lowered, &target, &text, &info));
     const char *ptx = vyre_strbuf_string(&text);
     assert_int_equal(count_of(ptx, "mma.sync.aligned.m16n8k32"), 64);

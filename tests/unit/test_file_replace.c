@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -187,6 +189,65 @@ static void replace_does_not_use_a_planted_file_or_pipe(void **state) {
     leave_sticky();
 }
 
+/* A name for a file of ours that another user gave it. */
+static void replace_does_not_use_a_planted_hard_link(void **state) {
+    (void)state;
+    write_file("precious", "old");
+    enter_sticky();
+    assert_int_equal(link("../precious", "output"), 0);
+    check_error(vyre_file_replace("output", "new", 3), "hard link");
+    check_error(vyre_file_check_planted("output"), "hard link");
+    check_contents("../precious", "old");
+    leave_sticky();
+    assert_null(vyre_file_replace("precious", "new", 3));
+    unlink("precious");
+}
+
+/* Looks for the file that is being written, until it is told to stop. */
+typedef struct look {
+    atomic_bool ended;
+    unsigned seen, modes; /* how often, and all bits of its modes */
+} look;
+
+static void *look_beside(void *argument) {
+    look *l = argument;
+    char name[64];
+    while (!atomic_load(&l->ended)) {
+        for (int i = 0; i < 100; i++) {
+            struct stat about;
+            snprintf(name, sizeof name, "secret.%ld-%d.new", (long)getpid(), i);
+            if (stat(name, &about) == 0) {
+                l->seen++;
+                l->modes |= about.st_mode & 07777;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void replace_in_place_shows_the_contents_to_nobody_else(void **state) {
+    (void)state;
+    enum { BYTES = 32 << 20 };
+    char *large = calloc(1, BYTES);
+    look l = {0};
+    pthread_t thread;
+    assert_non_null(large);
+    write_file("secret", "old");
+    assert_int_equal(chmod("secret", 0600), 0);
+    assert_int_equal(link("secret", "other"), 0);
+    assert_int_equal(pthread_create(&thread, NULL, look_beside, &l), 0);
+    for (int i = 0; i < 4; i++) {
+        assert_null(vyre_file_replace("secret", large, BYTES));
+    }
+    atomic_store(&l.ended, true);
+    pthread_join(thread, NULL);
+    assert_true(l.seen > 0);
+    assert_int_equal(l.modes, 0600);
+    free(large);
+    unlink("secret");
+    unlink("other");
+}
+
 static void replace_own_leaves_no_right_to_write_to_others(void **state) {
     (void)state;
     struct stat about;
@@ -288,6 +349,8 @@ int main(void) {
         cmocka_unit_test(replace_follows_links_of_this_user),
         cmocka_unit_test(replace_does_not_follow_a_planted_link),
         cmocka_unit_test(replace_does_not_use_a_planted_file_or_pipe),
+        cmocka_unit_test(replace_does_not_use_a_planted_hard_link),
+        cmocka_unit_test(replace_in_place_shows_the_contents_to_nobody_else),
         cmocka_unit_test(replace_own_leaves_no_right_to_write_to_others),
         cmocka_unit_test(put_makes_a_file_for_this_user_alone),
         cmocka_unit_test(devices_without_an_end_are_refused),

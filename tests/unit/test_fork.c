@@ -8,8 +8,9 @@
 #include "base/fork.h"
 #include "runtime/device.h"
 #include "tests/unit/contract_check.h"
+#include "tests/unit/settings.h"
 
-enum { THREADS = 3, TRIES = 900, MOST_SECONDS = 120 };
+enum { THREADS = 3, MOST_SECONDS = 120 };
 
 typedef struct shared {
     mock *m;
@@ -131,7 +132,7 @@ static void child_refuses_devices_of_its_parent(void **state) {
     for (size_t i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, work, &s), 0);
     }
-    for (size_t i = 0; i < TRIES; i++) {
+    for (size_t i = 0; i < test_work(900, 90); i++) {
         pid_t child = fork();
         assert_true(child >= 0);
         if (!child) {

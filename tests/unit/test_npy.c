@@ -35,7 +35,8 @@ static vyre_strbuf make(int version, const char *header, const char *elements, s
 
 static void expect_elements(vyre_strbuf file, vyre_type type, const char *elements, size_t size) {
     size_t offset;
-    vyre_status status = values_npy_read(&file, "x.npy", "x", type, &offset);
+    values_shape shape = {0};
+    vyre_status status = values_npy_read(&file, "x.npy", "x", type, &offset, &shape);
     if (status) {
         fail_msg("%s", vyre_status_text(status));
     }
@@ -47,7 +48,8 @@ static void expect_elements(vyre_strbuf file, vyre_type type, const char *elemen
 static void expect_error(vyre_strbuf file, vyre_type type, vyre_status_code code,
                          const char *part) {
     size_t offset;
-    vyre_status status = values_npy_read(&file, "x.npy", "x", type, &offset);
+    values_shape shape = {0};
+    vyre_status status = values_npy_read(&file, "x.npy", "x", type, &offset, &shape);
     assert_non_null(status);
     assert_int_equal(vyre_status_code_of(status), code);
     if (!strstr(vyre_status_text(status), part)) {
@@ -62,7 +64,8 @@ static void expect_error(vyre_strbuf file, vyre_type type, vyre_status_code code
 static void test_header_bytes(void **state) {
     (void)state;
     vyre_strbuf out = {0};
-    values_npy_header(&out, VYRE_TYPE_F32, 2);
+    const values_shape two = values_shape_vector(2);
+    values_npy_header(&out, VYRE_TYPE_F32, &two);
     char expected[128] = "\x93NUMPY\x01\x00\x76\x00" F4;
     memset(expected + 10 + strlen(F4), ' ', sizeof expected - 11 - strlen(F4));
     expected[127] = '\n';
@@ -86,7 +89,8 @@ static void test_types(void **state) {
         vyre_strbuf out = {0};
         char elements[16] = {1, 0, 1};
         size_t size = 2 * (size_t)vyre_type_bytes(rows[i].type);
-        values_npy_header(&out, rows[i].type, 2);
+        const values_shape two = values_shape_vector(2);
+        values_npy_header(&out, rows[i].type, &two);
         assert_int_equal(out.size % 64, 0);
         assert_non_null(strstr(out.data + 10, rows[i].code));
         vyre_strbuf_add(&out, elements, size);
@@ -99,7 +103,8 @@ static void test_header_aligned(void **state) {
     (void)state;
     for (uint64_t count = 0; count <= UINT32_MAX; count = count * 10 + 9) {
         vyre_strbuf out = {0};
-        values_npy_header(&out, VYRE_TYPE_U8, count);
+        const values_shape shape = values_shape_vector(count);
+        values_npy_header(&out, VYRE_TYPE_U8, &shape);
         assert_int_equal(out.size, 128);
         assert_int_equal(out.data[127], '\n');
         vyre_strbuf_free(&out);
@@ -127,6 +132,38 @@ static void test_versions_and_shapes(void **state) {
                     VYRE_TYPE_F32, bytes, 4);
     expect_elements(make(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 0, 5), }", "", 0),
                     VYRE_TYPE_F32, "", 0);
+}
+
+/* A shape that is written is read again, from a single element to the most dimensions. */
+static void test_shapes_survive(void **state) {
+    (void)state;
+    values_shape most = {.is_known = true, .rank = VALUES_RANK_MAX};
+    for (uint32_t i = 0; i < VALUES_RANK_MAX; i++) {
+        most.sizes[i] = 1;
+    }
+    const values_shape shapes[] = {{.is_known = true},
+                                   {.is_known = true, .rank = 1, .sizes = {0}},
+                                   {.is_known = true, .rank = 2, .sizes = {1, 1}},
+                                   {.is_known = true, .rank = 3, .sizes = {2, 1, 3}},
+                                   most};
+    static const char *const texts[] = {"'shape': (), }", "'shape': (0,), }", "'shape': (1, 1), }",
+                                        "'shape': (2, 1, 3), }", "'shape': (1, 1, 1, "};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        vyre_strbuf out = {0};
+        size_t offset, count = 1;
+        values_shape found = {0};
+        for (uint32_t k = 0; k < shapes[i].rank; k++) {
+            count *= shapes[i].sizes[k];
+        }
+        values_npy_header(&out, VYRE_TYPE_U8, &shapes[i]);
+        assert_int_equal(out.size % 64, 0);
+        assert_non_null(strstr(out.data + 10, texts[i]));
+        vyre_strbuf_repeat(&out, 7, count);
+        assert_null(values_npy_read(&out, "x.npy", "x", VYRE_TYPE_U8, &offset, &found));
+        assert_true(found.is_known && found.rank == shapes[i].rank);
+        assert_memory_equal(found.sizes, shapes[i].sizes, sizeof found.sizes);
+        vyre_strbuf_free(&out);
+    }
 }
 
 static void test_byte_order(void **state) {
@@ -208,11 +245,12 @@ static void test_damage(void **state) {
 static void test_every_cut_and_byte(void **state) {
     (void)state;
     size_t offset;
+    values_shape shape;
     vyre_strbuf whole = make(2, F4, "12345678", 8);
     for (size_t size = 0; size < whole.size; size++) {
         vyre_strbuf part = {0};
         vyre_strbuf_add(&part, whole.data, size);
-        vyre_status status = values_npy_read(&part, "x.npy", "x", VYRE_TYPE_F32, &offset);
+        vyre_status status = values_npy_read(&part, "x.npy", "x", VYRE_TYPE_F32, &offset, &shape);
         assert_non_null(status);
         vyre_status_free(status);
         vyre_strbuf_free(&part);
@@ -222,7 +260,8 @@ static void test_every_cut_and_byte(void **state) {
             vyre_strbuf copy = {0};
             vyre_strbuf_add(&copy, whole.data, whole.size);
             copy.data[i] = (char)byte;
-            vyre_status status = values_npy_read(&copy, "x.npy", "x", VYRE_TYPE_F32, &offset);
+            vyre_status status =
+                values_npy_read(&copy, "x.npy", "x", VYRE_TYPE_F32, &offset, &shape);
             assert_true(status || copy.size - offset == 8);
             vyre_status_free(status);
             vyre_strbuf_free(&copy);
@@ -233,10 +272,11 @@ static void test_every_cut_and_byte(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_header_bytes),   cmocka_unit_test(test_types),
-        cmocka_unit_test(test_header_aligned), cmocka_unit_test(test_versions_and_shapes),
-        cmocka_unit_test(test_byte_order),     cmocka_unit_test(test_wrong_types),
-        cmocka_unit_test(test_damage),         cmocka_unit_test(test_every_cut_and_byte),
+        cmocka_unit_test(test_header_bytes),       cmocka_unit_test(test_types),
+        cmocka_unit_test(test_header_aligned),     cmocka_unit_test(test_versions_and_shapes),
+        cmocka_unit_test(test_byte_order),         cmocka_unit_test(test_wrong_types),
+        cmocka_unit_test(test_shapes_survive),     cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_every_cut_and_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "tests/unit/dense_programs.h"
 #include "tests/unit/reference_check.h"
 #include "tests/unit/settings.h"
+#include "tests/unit/trial_check.h"
 
 enum {
     RACES_EVERY = 8, /* programs: the sanitizer is slow */
@@ -162,7 +163,7 @@ static void programs_of_all_kinds(void **state) {
     tally counts = {0};
     for (uint64_t seed = 1; seed <= test_work(500, 80); seed++) {
         conform_trial trial;
-        assert_null(conform_generate(seed, &trial));
+        assert_null(trial_generate(seed, &trial));
         check_list inputs = {0};
         vyre_input *items = conform_trial_inputs(&trial, trial.program, &inputs.count);
         inputs.items = items;

@@ -13,6 +13,7 @@
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/reference_check.h"
 #include "tests/unit/settings.h"
+#include "tests/unit/trial_check.h"
 
 enum { MOST_RESOURCES = 512, MOST_STEPS = 512 };
 
@@ -87,16 +88,19 @@ static void run_phase(host *h, uint32_t phase) {
     const vyre_phase *row = &h->ir->phases[phase];
     vyre_phase_part *part = &h->parts[phase];
     if (!part->program) {
-        vyre_status status = vyre_phase_extract(h->program, phase, part);
+        vyre_status status = vyre_phase_extract(h->program, phase, false, part);
         if (status) {
             fail_msg("%s", vyre_status_text(status));
         }
         check_part(h, phase);
     }
-    int64_t count = row->from_resource == VYRE_NONE
-                        ? 0
-                        : read_element(h, row->from_resource, h->plan.sizes[row->from_index]);
-    vyre_grid grid = vyre_plan_grid(&h->plan, phase, count);
+    const vyre_call call = vyre_plan_call(&h->plan, NULL, NULL);
+    int64_t counts[3] = {0};
+    for (uint32_t i = 0; i < row->dimensions && row->from_resource != VYRE_NONE; i++) {
+        uint64_t index = vyre_call_size(h->ir, &call, row->from_index, h->iterations);
+        counts[i] = read_element(h, row->from_resource, index + i);
+    }
+    vyre_grid grid = vyre_call_grid(h->ir, &call, phase, h->iterations, counts);
     vyre_input inputs[VYRE_LIMIT_ARGUMENTS];
     for (uint32_t i = 0; i < part->binding_count; i++) {
         uint32_t index = part->bindings[i].index;
@@ -128,13 +132,34 @@ static void run_phase(host *h, uint32_t phase) {
 }
 
 static void run_steps(host *h, uint32_t first, uint32_t end) {
+    bool taken = false;
     for (uint32_t i = first; i < end; i = h->ir->steps[i].end) {
         const vyre_step *step = &h->ir->steps[i];
         if (step->kind == VYRE_STEP_PHASE) {
             run_phase(h, step->size);
             continue;
         }
-        uint64_t size = h->plan.sizes[step->size];
+        if (step->kind == VYRE_STEP_SWAP) {
+            uint8_t *kept = h->arrays[step->resource];
+            h->arrays[step->resource] = h->arrays[step->size];
+            h->arrays[step->size] = kept;
+            continue;
+        }
+        if (step->kind == VYRE_STEP_ELSE) {
+            if (!taken) {
+                run_steps(h, i + 1, step->end);
+            }
+            continue;
+        }
+        const vyre_call call = vyre_plan_call(&h->plan, NULL, NULL);
+        uint64_t size = vyre_call_size(h->ir, &call, step->size, h->iterations);
+        if (step->kind == VYRE_STEP_IF) {
+            taken = read_element(h, step->resource, size) != 0;
+            if (taken) {
+                run_steps(h, i + 1, step->end);
+            }
+            continue;
+        }
         h->iterations[i] = 0;
         for (uint64_t turn = 0;
              step->kind == VYRE_STEP_REPEAT_COUNT ? turn < size
@@ -237,7 +262,7 @@ static void names_of_arguments(void **state) {
         "  repeat turn in 3 { phase work over (len(unused), 7) {"
         "    d[gid.x] = kept[gid.y] == a[turn]; b[0] = domain_x; } } }");
     vyre_phase_part part;
-    assert_null(vyre_phase_extract(program, 0, &part));
+    assert_null(vyre_phase_extract(program, 0, false, &part));
     char *text;
     size_t size;
     assert_null(vyre_program_print(part.program, &text, &size));
@@ -291,7 +316,7 @@ static void names_of_people(void **state) {
     assert_null(vyre_builder_finish(b, NULL, &program));
     vyre_builder_free(b);
     vyre_phase_part part;
-    vyre_status status = vyre_phase_extract(program, 0, &part);
+    vyre_status status = vyre_phase_extract(program, 0, false, &part);
     if (status) {
         fail_msg("%s", vyre_status_text(status));
     }
@@ -319,7 +344,7 @@ static void too_many_arguments(void **state) {
     snprintf(text + size, sizeof text - size, "} }");
     vyre_program *program = check_parse(text);
     vyre_phase_part part;
-    vyre_status status = vyre_phase_extract(program, 0, &part);
+    vyre_status status = vyre_phase_extract(program, 0, false, &part);
     assert_non_null(status);
     assert_null(part.program);
     assert_non_null(strstr(vyre_status_text(status), "256"));
@@ -338,7 +363,7 @@ static void any_allocation_may_fail(void **state) {
     for (;; n++) {
         failing_allocator_start(n);
         vyre_phase_part part;
-        vyre_status status = vyre_phase_extract(program, 0, &part);
+        vyre_status status = vyre_phase_extract(program, 0, false, &part);
         bool failed = failing_allocator_failed();
         assert_int_equal(!status, part.program != NULL);
         assert_int_equal(vyre_status_code_of(status),
@@ -360,7 +385,7 @@ static void random_programs(void **state) {
     uint64_t runs = 0;
     for (uint64_t seed = 1; programs < test_work(800, 100); seed++) {
         conform_trial trial;
-        assert_null(conform_generate(seed, &trial));
+        assert_null(trial_generate(seed, &trial));
         vyre_program *whole;
         assert_null(vyre_split_grid_barriers(trial.program, &whole));
         const vyre_ir *ir = vyre_program_ir(trial.program);

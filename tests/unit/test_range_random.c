@@ -7,6 +7,7 @@
 #include "tests/unit/index_programs.h"
 #include "tests/unit/reference_check.h"
 #include "tests/unit/settings.h"
+#include "tests/unit/trial_check.h"
 
 typedef struct watched {
     vyre_ranges *ranges; /* by phase */
@@ -171,7 +172,7 @@ static void ranges_of_any_programs(void **state) {
     uint64_t first = test_seed();
     for (uint64_t seed = first; seed < first + (test_work(400, 40) + 2) / 3; seed++) {
         conform_trial trial;
-        vyre_status status = conform_generate(seed, &trial);
+        vyre_status status = trial_generate(seed, &trial);
         assert_null(status);
         size_t count;
         vyre_input *inputs = conform_trial_inputs(&trial, trial.program, &count);

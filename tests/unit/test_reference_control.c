@@ -311,12 +311,13 @@ static void a_counter_never_wraps(void **state) {
         char constants[512];
         snprintf(constants, sizeof constants,
                  "program p(turns: out buffer<u64>[3], last: out buffer<%s>[3]) over 3 {\n"
-                 "    for k in %s..%s%s step %s {\n"
+                 "    let first: %s = %s; let end: %s = %s; let step: %s = %s;\n"
+                 "    for k in first..end step step {\n"
                  "        turns[gid] += 1;\n"
                  "        last[gid] = k;\n"
                  "    }\n"
                  "}\n",
-                 r->type, r->first, r->end, r->type, r->step);
+                 r->type, r->type, r->first, r->type, r->end, r->type, r->step);
         size_t bytes = (size_t)atoi(r->type + 1) / 8;
         uint8_t input[3 * 8], last[3 * 8];
         uint64_t turns[3] = {r->turns, r->turns, r->turns};

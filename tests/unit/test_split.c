@@ -196,12 +196,17 @@ static void barriers_in_loops(void **state) {
 
 static void ranges_of_every_kind(void **state) {
     (void)state;
-    static const char *const ranges[] = {
-        "u8 250u8..255u8 step 3u8",  "i8 -128i8..127i8 step 100i8",
-        "i32 3i..-5i step 1i",       "i32 0i..9i step 0i",
-        "i32 0i..9i step -1i",       "u64 5u64..9u64 step 2u64",
-        "i16 -5i16..6i16 step 5i16", "u32 1u..2u step 4294967295u",
-        "i64 -3i64..0i64 step 1i64", "u32 4294967290u..4294967295u step 2u"};
+    static const char *const ranges[] = {"u8 250u8..255u8 step 3u8",
+                                         "i8 -128i8..127i8 step 100i8",
+                                         "i32 3i..-5i step -2i",
+                                         "i32 3i..bits<i32>(0xfffffffb) step 1i",
+                                         "i32 0i..9i step bits<i32>(0)",
+                                         "i32 0i..9i step bits<i32>(0xffffffff)",
+                                         "u64 5u64..9u64 step 2u64",
+                                         "i16 -5i16..6i16 step 5i16",
+                                         "u32 1u..2u step 4294967295u",
+                                         "i64 -3i64..0i64 step 1i64",
+                                         "u32 4294967290u..4294967295u step 2u"};
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         char text[512], type[4];
         int at;

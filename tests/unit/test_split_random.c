@@ -5,6 +5,7 @@
 #include "pass/split.h"
 #include "tests/unit/reference_check.h"
 #include "tests/unit/settings.h"
+#include "tests/unit/trial_check.h"
 
 typedef struct tally {
     uint32_t programs, in_loops, in_branches, in_calls, with_atomics, with_arrays, in_repeats,
@@ -122,7 +123,7 @@ static void random_programs(void **state) {
     uint64_t seed = 1;
     for (; counts.programs < test_work(600, 60); seed++) {
         conform_trial trial;
-        assert_null(conform_generate(seed, &trial));
+        assert_null(trial_generate(seed, &trial));
         vyre_program *result;
         vyre_status status = vyre_split_grid_barriers(trial.program, &result);
         if (status) {

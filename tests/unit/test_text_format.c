@@ -40,6 +40,8 @@ static void spaces_are_canonical(void **state) {
           "fn f(a: f32, b: inout buffer<f32>) -> (f32, u32) { return -a * b[0], 3; }\n");
     check("fn f(){ for i in 0 .. n step 2{ a [ i ]+=bitcast < u32 > ( x . y ); } }",
           "fn f() { for i in 0..n step 2 { a[i] += bitcast<u32>(x.y); } }\n");
+    check("fn f(){ for i in n..0 step-1{ step-=step-1; } }",
+          "fn f() { for i in n..0 step -1 { step -= step - 1; } }\n");
     check("fn f(){if(a<b)&&!(c>d){e=bits<f32>(3);}}",
           "fn f() { if (a < b) && !(c > d) { e = bits<f32>(3); } }\n");
     check("program p(x:buffer<u8>[4])over(x,2)workgroup 8,8 subgroup 32{}",
@@ -58,6 +60,17 @@ static void statements_have_lines(void **state) {
           "fn f() {\n    if a {\n        b = 1;\n    } else {\n        c = 2;\n    }\n}\n");
     check("fn f() {\nif a { b = 1; } else if c { d = 2; } else { e = 3; }\n}",
           "fn f() {\n    if a { b = 1; } else if c { d = 2; } else { e = 3; }\n}\n");
+}
+
+static void values_of_branches_stay_in_their_line(void **state) {
+    (void)state;
+    check("fn f() {\na = g(b, if c{1}else{2});\nd = if e { 1 } else { 2 }-3;\n}",
+          "fn f() {\n    a = g(b, if c { 1 } else { 2 });\n"
+          "    d = if e { 1 } else { 2 } - 3;\n}\n");
+    check("fn f() {\na[if b { 1 } else { 2 }] = 1;\n(c, d) = (d, c);\n}",
+          "fn f() {\n    a[if b { 1 } else { 2 }] = 1;\n    (c, d) = (d, c);\n}\n");
+    check("fn f() {\na = g(if b {\n1 } else { 2 });\n}",
+          "fn f() {\n    a = g(if b {\n        1\n    } else {\n        2\n    });\n}\n");
 }
 
 static void long_blocks_are_opened(void **state) {
@@ -131,9 +144,13 @@ static void any_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spaces_are_canonical),    cmocka_unit_test(statements_have_lines),
-        cmocka_unit_test(long_blocks_are_opened),  cmocka_unit_test(the_authors_line_ends_stay),
-        cmocka_unit_test(comments_stay),           cmocka_unit_test(wrong_syntax_is_refused),
+        cmocka_unit_test(spaces_are_canonical),
+        cmocka_unit_test(statements_have_lines),
+        cmocka_unit_test(values_of_branches_stay_in_their_line),
+        cmocka_unit_test(long_blocks_are_opened),
+        cmocka_unit_test(the_authors_line_ends_stay),
+        cmocka_unit_test(comments_stay),
+        cmocka_unit_test(wrong_syntax_is_refused),
         cmocka_unit_test(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

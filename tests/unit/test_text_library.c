@@ -184,6 +184,15 @@ static void scalars_come_from_arguments_constants_counters_and_sizes(void **stat
                "    phase over x { let m = u32(-3.0f); if true { x[gid] = x[gid] * 6 + m; } }\n"
                "    phase over x { let m = u32(1.0f); if true { x[gid] = x[gid] * len(x) + m; } }\n"
                "}");
+    /* A counter, and what is computed from it, is as good in a size as in a value. */
+    check_same("program p(x: inout buffer<u32>, n: u32) {\n"
+               "    repeat i in 3 { torn.turns(x, i); }\n"
+               "    repeat k in 2..n { torn.turns(x, n - k); }\n"
+               "}",
+               "program p(x: inout buffer<u32>, n: u32) {\n"
+               "    repeat i in 3 { repeat i { phase over x { x[gid] += 1; } } }\n"
+               "    repeat k in 2..n { repeat n - k { phase over x { x[gid] += 1; } } }\n"
+               "}");
     vyre_program *program = parse("program p(x: inout buffer<u32>, n: i32) {\n"
                                   "    far.scale(x, ceil_div(len(x), 2) * 3 - n, 0, true);\n"
                                   "}");
@@ -478,14 +487,6 @@ static void mistakes_name_file_line_and_the_calls(void **state) {
                   "   = In: `torn.sizes`, called from my.vyre:2:5\n"
                   "   = Fix: declare it with `let`, `var` or `const` before using it\n");
     check_refused(
-        "program p(y: inout buffer<u32>) {\n    repeat i in 3 { torn.turns(y, i); }\n}",
-        "ops/torn.vyre:7:12: error[V0604]: the count of a repeat cannot be part of a size\n"
-        " 7 |     repeat n { phase over x { x[gid] += 1; } }\n"
-        "   |            ^\n"
-        "   = In: `torn.turns`, called from my.vyre:2:21\n"
-        "   = Fix: use numbers, constants, integer arguments, len(buffer), + - * / %, min, "
-        "max and ceil_div\n");
-    check_refused(
         "program p(y: inout buffer<u32>) over y workgroup 64 {\n"
         "    if gid < 3 { y[gid] = mix.together(gid); }\n}",
         "ops/mix.vyre:26:5: error[V0501]: `barrier` must be reached by the whole workgroup "
@@ -589,8 +590,16 @@ static void calls_that_cannot_be_are_refused(void **state) {
          "argument 2 of `far.scale` is u64, expected u32",
          "write far.scale(x: inout buffer<u32>, by: u32, f: f32, flag: bool)"},
         {"program p(y: inout buffer<u32>) { far.scale(y, 1, len(y), true); }",
-         "argument 3 of `far.scale` is a size, expected f32",
-         "write far.scale(x: inout buffer<u32>, by: u32, f: f32, flag: bool)"},
+         "argument 3 of `far.scale` is a computed value, expected a scalar argument or a constant",
+         "pass a scalar argument of the program or a constant; only a phase computes values"},
+        {"program p(y: inout buffer<u32>, x: buffer<f32>) { far.scale(y, 1, x[0], true); }",
+         "argument 3 of `far.scale` is an element of an array, expected a scalar argument or a "
+         "constant",
+         "pass a scalar argument of the program or a constant; only a phase reads elements"},
+        {"program p(y: inout buffer<u32>) { far.scale(y, y[0], 1, true); }",
+         "argument 2 of `far.scale` is an element of an array, expected a scalar argument or a "
+         "constant",
+         "pass a scalar argument of the program or a constant; only a phase reads elements"},
         {"program p(y: inout buffer<u32>) { far.scale(y, y, 1, true); }",
          "argument 2 of `far.scale` is an array, expected u32",
          "write far.scale(x: inout buffer<u32>, by: u32, f: f32, flag: bool)"},

@@ -102,7 +102,7 @@ static void arrays_that_stay_do_not_grow(void **state) {
     static const struct {
         const char *last;
         uint32_t least, most;
-    } rows[] = {{"y[gid] = a[5];", 100000, 300000}, {"y[gid] = a[n & 63];", 1000, 20000}};
+    } rows[] = {{"y[gid] = a[5];", 50000, 150000}, {"y[gid] = a[n & 63];", 1000, 20000}};
     for (size_t i = 0; i < 2; i++) {
         char *text = repeated("var a: u32[64]; ", loops, rows[i].last, LOOPS);
         vyre_program *result = apply(VYRE_PASS_UNROLL, text, 0.5);
@@ -118,7 +118,7 @@ static void blocks_carry_so_much(void **state) {
     /* Every block would have to carry all elements. */
     char *text =
         repeated("var a: u32[64]; ", "if y[gid] == 3 { clear(a); a[63] += a[5]; a[5] = 2; } ",
-                 "y[gid] = a[63];", 10000);
+                 "y[gid] = a[63];", 1500);
     vyre_program *result = apply(VYRE_PASS_PROMOTE, text, 0.5);
     assert_non_null(result); /* of two elements, that is possible */
     vyre_program_release(result);
@@ -134,7 +134,7 @@ static void blocks_carry_so_much(void **state) {
     assert_null(apply(VYRE_PASS_PROMOTE, text, 0.5));
     free(text);
     text =
-        repeated(vyre_strbuf_string(&all), "if y[gid] == 3 { clear(a); } ", "y[gid] = a[0];", 100);
+        repeated(vyre_strbuf_string(&all), "if y[gid] == 3 { clear(a); } ", "y[gid] = a[0];", 40);
     result = apply(VYRE_PASS_PROMOTE, text, 0.1);
     assert_non_null(result);
     vyre_program_release(result);

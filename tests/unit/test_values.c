@@ -51,6 +51,9 @@ static void test_scalars(void **state) {
         {VYRE_TYPE_F32, "nan", 0x7fc00000},
         {VYRE_TYPE_F32, "-0.0", 0x80000000},
         {VYRE_TYPE_F32, "0x1.8p1", 0x40400000},
+        {VYRE_TYPE_F32, "0x10", 0x41800000},
+        {VYRE_TYPE_F32, "-0xff", 0xc37f0000},
+        {VYRE_TYPE_F16, "0x800", 0x6800},
         {VYRE_TYPE_F32, "0.1", 0x3dcccccd},
         {VYRE_TYPE_F64, "0.1", 0x3fb999999999999a},
         {VYRE_TYPE_F64, "inf", 0x7ff0000000000000},
@@ -68,22 +71,23 @@ static void test_scalars(void **state) {
 static void test_wrong_scalars(void **state) {
     (void)state;
     static const row rows[] = {
-        {VYRE_TYPE_BOOL, "2", 0},     {VYRE_TYPE_BOOL, "True", 0},
-        {VYRE_TYPE_I8, "128", 0},     {VYRE_TYPE_I8, "-129", 0},
-        {VYRE_TYPE_U8, "256", 0},     {VYRE_TYPE_U8, "-1", 0},
-        {VYRE_TYPE_I16, "0x8000", 0}, {VYRE_TYPE_U16, "65536", 0},
-        {VYRE_TYPE_I32, "1.0", 0},    {VYRE_TYPE_I32, "2147483648", 0},
-        {VYRE_TYPE_U32, "", 0},       {VYRE_TYPE_U32, "-", 0},
-        {VYRE_TYPE_U32, "0x", 0},     {VYRE_TYPE_U32, "1e3", 0},
-        {VYRE_TYPE_U32, " 1", 0},     {VYRE_TYPE_U32, "1 ", 0},
-        {VYRE_TYPE_U32, "--1", 0},    {VYRE_TYPE_I64, "9223372036854775808", 0},
-        {VYRE_TYPE_U64, "1u", 0},     {VYRE_TYPE_U64, "18446744073709551616", 0},
-        {VYRE_TYPE_F16, "65520", 0},  {VYRE_TYPE_BF16, "3.4e38x", 0},
-        {VYRE_TYPE_F32, "1e39", 0},   {VYRE_TYPE_F32, "-1e39", 0},
-        {VYRE_TYPE_F32, "1,5", 0},    {VYRE_TYPE_F32, "1.5f", 0},
-        {VYRE_TYPE_F32, "NaN", 0},    {VYRE_TYPE_F32, "infinity", 0},
-        {VYRE_TYPE_F64, "0x1.8", 0},  {VYRE_TYPE_F64, ".", 0},
-        {VYRE_TYPE_F64, "1e400", 0},
+        {VYRE_TYPE_BOOL, "2", 0},      {VYRE_TYPE_BOOL, "True", 0},
+        {VYRE_TYPE_I8, "128", 0},      {VYRE_TYPE_I8, "-129", 0},
+        {VYRE_TYPE_U8, "256", 0},      {VYRE_TYPE_U8, "-1", 0},
+        {VYRE_TYPE_I16, "0x8000", 0},  {VYRE_TYPE_U16, "65536", 0},
+        {VYRE_TYPE_I32, "1.0", 0},     {VYRE_TYPE_I32, "2147483648", 0},
+        {VYRE_TYPE_U32, "", 0},        {VYRE_TYPE_U32, "-", 0},
+        {VYRE_TYPE_U32, "0x", 0},      {VYRE_TYPE_U32, "1e3", 0},
+        {VYRE_TYPE_U32, " 1", 0},      {VYRE_TYPE_U32, "1 ", 0},
+        {VYRE_TYPE_U32, "--1", 0},     {VYRE_TYPE_I64, "9223372036854775808", 0},
+        {VYRE_TYPE_U64, "1u", 0},      {VYRE_TYPE_U64, "18446744073709551616", 0},
+        {VYRE_TYPE_F16, "65520", 0},   {VYRE_TYPE_BF16, "3.4e38x", 0},
+        {VYRE_TYPE_F32, "1e39", 0},    {VYRE_TYPE_F32, "-1e39", 0},
+        {VYRE_TYPE_F32, "1,5", 0},     {VYRE_TYPE_F32, "1.5f", 0},
+        {VYRE_TYPE_F32, "NaN", 0},     {VYRE_TYPE_F32, "infinity", 0},
+        {VYRE_TYPE_F64, "0x1.8", 0},   {VYRE_TYPE_F64, ".", 0},
+        {VYRE_TYPE_F64, "1e400", 0},   {VYRE_TYPE_F64, "0x", 0},
+        {VYRE_TYPE_F16, "0x10000", 0}, {VYRE_TYPE_F64, "0x1g", 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint64_t bits;
@@ -124,7 +128,7 @@ static void test_round_trip(void **state) {
 static vyre_status parse(vyre_type type, const char *value, vyre_strbuf *bytes, size_t *offset) {
     static bool stdin_used;
     stdin_used = true;
-    values_buffer_source source = {"x", type, 1, 0, &stdin_used};
+    values_buffer_source source = {"x", type, 1, 0, &stdin_used, NULL};
     *bytes = (vyre_strbuf){0};
     return values_buffer_parse(&source, value, bytes, offset);
 }
@@ -160,6 +164,28 @@ static void test_buffers(void **state) {
     assert_memory_equal(bytes.data + 257 * 2, "\x80\x43", 2);
     vyre_strbuf_free(&bytes);
     expect_buffer(VYRE_TYPE_U8, "zeros:0", "", 0);
+}
+
+static void test_same_elements(void **state) {
+    (void)state;
+    expect_buffer(VYRE_TYPE_U8, "ones:3", "\1\1\1", 3);
+    expect_buffer(VYRE_TYPE_F32, "ones:1", "\x00\x00\x80\x3f", 4);
+    expect_buffer(VYRE_TYPE_I16, "full:-2:2", "\xfe\xff\xfe\xff", 4);
+    expect_buffer(VYRE_TYPE_F16, "full:0.5:2", "\x00\x38\x00\x38", 4);
+    expect_buffer(VYRE_TYPE_F32, "full:0:1", "\0\0\0\0", 4);
+    expect_buffer(VYRE_TYPE_U8, "full:7:0", "", 0);
+}
+
+static void test_lists(void **state) {
+    (void)state;
+    static const char *const lists[] = {"1, 2,3", "[1,2,3]", "[1, 2, 3]", " [ 1 , 2 , 3 ] ",
+                                        "1 , 2 ,3 "};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        expect_buffer(VYRE_TYPE_U8, lists[i], "\1\2\3", 3);
+    }
+    expect_buffer(VYRE_TYPE_U8, "[0*2, 5]", "\0\0\5", 3);
+    expect_buffer(VYRE_TYPE_U8, "[]", "", 0);
+    expect_buffer(VYRE_TYPE_U8, "cycle:3:1, 2", "\1\2\1", 3);
 }
 
 static void test_steps_and_cycles(void **state) {
@@ -291,7 +317,21 @@ static void test_wrong_buffers(void **state) {
         {VYRE_TYPE_U32, "1*2*3", 0},
         {VYRE_TYPE_U32, "1*-1", 0},
         {VYRE_TYPE_U64, "1*4294967295", 0},
-        {VYRE_TYPE_U32, "ones:3", 0},
+        {VYRE_TYPE_U32, "ones", 0},
+        {VYRE_TYPE_U32, "ones:2:3", 0},
+        {VYRE_TYPE_U32, "full:3", 0},
+        {VYRE_TYPE_U32, "full:x:3", 0},
+        {VYRE_TYPE_U8, "full:256:3", 0},
+        {VYRE_TYPE_U32, "full:1:", 0},
+        {VYRE_TYPE_U32, "full:1:2:3", 0},
+        {VYRE_TYPE_U64, "full:1:4294967295", 0},
+        {VYRE_TYPE_U32, "[1,2", 0},
+        {VYRE_TYPE_U32, "1,2]", 0},
+        {VYRE_TYPE_U32, "[", 0},
+        {VYRE_TYPE_U32, "[1,2],3", 0},
+        {VYRE_TYPE_U32, "[[1,2],[3,4]]", 0},
+        {VYRE_TYPE_U32, "1 2", 0},
+        {VYRE_TYPE_U32, "1, ", 0},
         {VYRE_TYPE_U32, "rand:1:2:3:4", 0},
         {VYRE_TYPE_U32, "rand:1:2:0", 0},
         {VYRE_TYPE_I8, "rand:1:2:129", 0},
@@ -335,7 +375,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scalars),     cmocka_unit_test(test_wrong_scalars),
         cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_buffers),
-        cmocka_unit_test(test_random),      cmocka_unit_test(test_steps_and_cycles),
+        cmocka_unit_test(test_random),      cmocka_unit_test(test_same_elements),
+        cmocka_unit_test(test_lists),       cmocka_unit_test(test_steps_and_cycles),
         cmocka_unit_test(test_many_random), cmocka_unit_test(test_wrong_buffers),
         cmocka_unit_test(test_options),
     };

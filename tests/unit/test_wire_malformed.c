@@ -117,8 +117,8 @@ static const malformed_case cases[] = {
      "section 0 is unknown or out of order"},
     {"saxpy", ENTRY(STEPS, 0), 4, 5, ENTRY(PHASES, 0), MALFORMED,
      "section 4 is unknown or out of order"},
-    {"saxpy", ENTRY(DEBUG_STRINGS, 0), 4, 17, ENTRY(DEBUG_STRINGS, 0), MALFORMED,
-     "section 17 is unknown"},
+    {"saxpy", ENTRY(DEBUG_STRINGS, 0), 4, 18, ENTRY(DEBUG_STRINGS, 0), MALFORMED,
+     "section 18 is unknown"},
     {"saxpy", ENTRY(ARGS, 4), 4, 16, ENTRY(ARGS, 4), MALFORMED,
      "items of ARGS have size 16, expected 12"},
     {"saxpy", ENTRY(ARGS, 8), 4, 0, ENTRY(ARGS, 8), MALFORMED,
@@ -179,7 +179,7 @@ static const malformed_case cases[] = {
     /* Arrays */
     {"saxpy", ITEM(RESOURCES, 0, 0), 1, 4, ITEM(ARGS, 1, 0), INVALID,
      "argument 1 does not match its buffer"},
-    {"memory", ITEM(RESOURCES, 30, 0), 1, 4, ITEM(RESOURCES, 30, 0), INVALID,
+    {"memory", ITEM(RESOURCES, 30, 0), 1, 6, ITEM(RESOURCES, 30, 0), INVALID,
      "array 30 is malformed or out of order"},
     {"memory", ITEM(RESOURCES, 30, 0), 1, 0, ITEM(RESOURCES, 30, 0), INVALID,
      "array 30 is malformed or out of order"},
@@ -201,7 +201,7 @@ static const malformed_case cases[] = {
      "has fields that its kind does not have"},
 
     /* Sizes */
-    {"saxpy", ITEM(SIZES, 0, 0), 4, 11, ITEM(SIZES, 0, 0), INVALID, "size term 0 is not a number"},
+    {"saxpy", ITEM(SIZES, 0, 0), 4, 12, ITEM(SIZES, 0, 0), INVALID, "size term 0 is not a number"},
     {"saxpy", ITEM(SIZES, 0, 0), 4, VYRE_SIZE_ADD, ITEM(SIZES, 0, 0), INVALID,
      "size term 0 is not a number"},
     {"saxpy", ITEM(SIZES, 0, 4), 4, 3, ITEM(SIZES, 0, 0), INVALID, "size term 0 is not a number"},
@@ -213,7 +213,7 @@ static const malformed_case cases[] = {
     {"steps", ITEM(SIZES, 3, 8), 4, 1, ITEM(SIZES, 3, 0), INVALID, "size term 3 is not a number"},
 
     /* Steps and phases */
-    {"saxpy", ITEM(STEPS, 0, 0), 4, 3, ITEM(STEPS, 0, 0), INVALID, "step 0 contains no phase"},
+    {"saxpy", ITEM(STEPS, 0, 0), 4, 2, ITEM(STEPS, 0, 0), INVALID, "step 0 contains no phase"},
     {"saxpy", ITEM(STEPS, 0, 0), 4, 1, ITEM(STEPS, 0, 0), INVALID, "step 0 contains no phase"},
     {"saxpy", ITEM(STEPS, 0, 4), 4, 2, ITEM(STEPS, 0, 0), INVALID, "step 0 is not the next phase"},
     {"saxpy", ITEM(STEPS, 0, 8), 4, 1, ITEM(STEPS, 0, 0), INVALID, "step 0 is not the next phase"},
@@ -348,6 +348,30 @@ static const malformed_case cases[] = {
      "`barrier` must be reached by the whole workgroup together, but whether an invocation gets "
      "there depends on `lid` (instruction 0)"},
     {"barriers", ITEM(INSTS, 26, 4), 4, 3, ITEM(INSTS, 26, 0), INVALID, "does not exist"},
+
+    /* Constant arrays */
+    {"lookup", HEADER(10), 2, 1, HEADER(10), MALFORMED, "the program needs 1.2"},
+    {"lookup", ITEM(DATA, 3, 0), 1, 1, ITEM(DATA, 3, 0), INVALID, "data byte 3 is not zero"},
+    {"lookup", ITEM(DATA, 1, 0), 1, 2, ITEM(DATA, 1, 0), INVALID, "data byte 1 is no bool"},
+    {"lookup", ITEM(RESOURCES, 2, 0), 1, 5, ITEM(RESOURCES, 2, 0), INVALID, "out of order"},
+    {"lookup", ITEM(RESOURCES, 2, 0), 1, 2, ITEM(RESOURCES, 2, 0), INVALID,
+     "array 2 has no length of its own"},
+    {"lookup", ITEM(RESOURCES, 2, 2), 1, 1, ITEM(RESOURCES, 2, 0), INVALID,
+     "array 2 has no elements of its own"},
+    {"lookup", ITEM(RESOURCES, 3, 4), 4, 4, ITEM(RESOURCES, 3, 0), INVALID,
+     "array 3 has no elements of its own"},
+    {"lookup", ITEM(RESOURCES, 3, 8), 4, 3, ITEM(RESOURCES, 3, 0), INVALID,
+     "array 3 has no elements of its own"},
+    {"lookup", ITEM(RESOURCES, 3, 8), 4, 0, ITEM(RESOURCES, 3, 0), INVALID,
+     "array 3 has no elements of its own"},
+    {"lookup", ITEM(RESOURCES, 3, 8), 4, 1, ITEM(DATA, 12, 0), INVALID,
+     "data byte 12 belongs to no array"},
+    {"lookup", ITEM(INSTS, 2, 4), 4, 3, ITEM(INSTS, 2, 0), INVALID,
+     "uses a constant array out of order"},
+    {"lookup", ITEM(INSTS, 3, 0), 2, VYRE_OP_UNIFORM_LOAD, ITEM(INSTS, 3, 0), INVALID,
+     "reads a constant array"},
+    {"lookup", ITEM(INSTS, 6, 4), 4, 3, ITEM(INSTS, 6, 0), INVALID,
+     "constant array `k` is read-only, and `store` writes it"},
 
     /* Names and places for people */
     {"named", ITEM(DEBUG_STRINGS, 0, 0), 1, 'x', ITEM(DEBUG_STRINGS, 0, 0), INVALID,

@@ -133,7 +133,8 @@ static vyre_status resident_dispatch_timed(const vyre_backend *backend, const vy
 /* It steps through subgroup operations and halves one lane at a time, so it does not claim them. */
 static uint32_t features(const vyre_backend *backend) {
     (void)backend;
-    return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC | VYRE_FEATURE_RECORDS;
+    return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC | VYRE_FEATURE_STEPS |
+           VYRE_FEATURE_CONSTANT_ARRAYS | VYRE_FEATURE_RECORDS;
 }
 
 static uint64_t max_storage_buffer_bytes(const vyre_backend *backend) {

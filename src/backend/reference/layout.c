@@ -144,22 +144,40 @@ static bool make_evaluators(phase_layout *layout, const vyre_ir *ir, const vyre_
     return layout->evaluators;
 }
 
-/* Constants are spread over all lanes once, so that operands all look alike. */
-static bool make_constants(phase_layout *layout, const vyre_ir *ir) {
+static void spread_constant(const phase_layout *layout, const vyre_const *row, uint8_t *to) {
+    size_t bytes = vyre_type_bytes(vyre_const_type(row)), size = bytes * layout->lanes;
+    memset(to, 0, (size_t)layout->lanes * REGISTER_BYTES);
+    for (size_t k = 0; k < bytes; k++) {
+        to[k] = (uint8_t)(row->bits >> (k * 8));
+    }
+    for (size_t done = bytes; done < size; done *= 2) {
+        memcpy(to + done, to, done < size - done ? done : size - done);
+    }
+}
+
+/* Constants are spread over all lanes once, so that operands all look alike: those of the phase,
+ * since a program of many phases may have many in all. */
+static bool make_constants(phase_layout *layout, const vyre_ir *ir, const vyre_phase *phase) {
     size_t stride = (size_t)layout->lanes * REGISTER_BYTES;
-    layout->constants = vyre_alloc_zeroed(ir->const_count, stride);
-    for (uint32_t i = 0; i < ir->const_count && layout->constants; i++) {
-        size_t bytes = vyre_type_bytes(vyre_const_type(&ir->consts[i]));
-        size_t size = bytes * layout->lanes;
-        uint8_t *to = layout->constants + i * stride;
-        for (size_t k = 0; k < bytes; k++) {
-            to[k] = (uint8_t)(ir->consts[i].bits >> (k * 8));
-        }
-        for (size_t done = bytes; done < size; done *= 2) {
-            memcpy(to + done, to, done < size - done ? done : size - done);
+    bool *is_spread = vyre_alloc_zeroed(ir->const_count, sizeof *is_spread);
+    layout->constants = vyre_alloc_array(ir->const_count, stride);
+    bool made = is_spread && layout->constants;
+    for (uint32_t at = phase->first; at < phase->end && made; at++) {
+        vyre_list values = vyre_inst_operands(ir, &ir->insts[at]);
+        for (uint32_t i = 0; i < values.count; i++) {
+            if (vyre_operand_is_value(values.items[i])) {
+                continue;
+            }
+            const vyre_const *row = vyre_operand_const(ir, values.items[i]);
+            size_t number = (size_t)(row - ir->consts);
+            if (!is_spread[number]) {
+                spread_constant(layout, row, layout->constants + number * stride);
+                is_spread[number] = true;
+            }
         }
     }
-    return layout->constants;
+    vyre_free(is_spread);
+    return made;
 }
 
 static bool make_arrays(phase_layout *layout, const vyre_ir *ir, const vyre_phase *phase) {
@@ -200,7 +218,7 @@ bool layout_init(phase_layout *layout, const vyre_ir *ir, uint32_t phase, uint32
     memset(layout, 0, sizeof *layout);
     layout->lanes = lanes;
     if (make_slots(layout, ir, row) && make_evaluators(layout, ir, row) &&
-        make_constants(layout, ir) && make_arrays(layout, ir, row)) {
+        make_constants(layout, ir, row) && make_arrays(layout, ir, row)) {
         return true;
     }
     layout_deinit(layout);

@@ -11,6 +11,8 @@
 #include "ir/lookup.h"
 #include "ir/program.h"
 #include "pass/pass.h"
+#include "pass/shared.h"
+#include "runtime/shared.h"
 
 enum { FREE_LANES = 256 }; /* lanes of a workgroup where the program does not say */
 
@@ -177,14 +179,19 @@ static uint64_t product(const uint64_t *sides) {
     return total;
 }
 
+static uint64_t size_now(const machine *m, uint32_t size) {
+    return vyre_call_size(m->ir, &m->call, size, m->iterations);
+}
+
 /* Puts the machine into a phase; false if nothing is to be run there. */
 static bool enter_phase(machine *m, uint32_t index, uint32_t *lanes) {
     const vyre_phase *phase = &m->ir->phases[index];
-    int64_t count = phase->from_resource == VYRE_NONE
-                        ? 0
-                        : read_element(m, phase->from_resource, m->plan->sizes[phase->from_index]);
+    int64_t counts[3] = {0};
+    for (uint32_t i = 0; i < phase->dimensions && phase->from_resource != VYRE_NONE; i++) {
+        counts[i] = read_element(m, phase->from_resource, size_now(m, phase->from_index) + i);
+    }
     m->phase = phase;
-    m->grid = vyre_plan_grid(m->plan, index, count);
+    m->grid = vyre_call_grid(m->ir, &m->call, index, m->iterations, counts);
     if (phase->workgroup[0]) {
         *lanes = phase->workgroup[0] * phase->workgroup[1] * phase->workgroup[2];
         m->group_count = product(m->grid.groups);
@@ -233,11 +240,12 @@ static vyre_status run_steps(machine *m, uint32_t first, uint32_t end);
 
 static vyre_status run_repeat(machine *m, uint32_t index) {
     const vyre_step *step = &m->ir->steps[index];
+    uint64_t size = size_now(m, step->size);
     vyre_status status = VYRE_OK;
     for (uint64_t iteration = 0; !status; iteration++) {
         bool more = step->kind == VYRE_STEP_REPEAT_COUNT
-                        ? iteration < m->plan->sizes[step->size]
-                        : read_element(m, step->resource, m->plan->sizes[step->size]) != 0;
+                        ? iteration < size
+                        : read_element(m, step->resource, size) != 0;
         if (!more) {
             break;
         }
@@ -250,13 +258,33 @@ static vyre_status run_repeat(machine *m, uint32_t index) {
     return status;
 }
 
-static vyre_status run_steps(machine *m, uint32_t first, uint32_t end) {
-    vyre_status status = VYRE_OK;
-    for (uint32_t i = first; i < end && !status; i = m->ir->steps[i].end) {
-        status = m->ir->steps[i].kind == VYRE_STEP_PHASE ? run_phase(m, m->ir->steps[i].size)
-                                                         : run_repeat(m, i);
+static void swap_arrays(machine *m, const vyre_step *step) {
+    array kept = m->arrays[step->resource];
+    m->arrays[step->resource] = m->arrays[step->size];
+    m->arrays[step->size] = kept;
+    if (m->watch) {
+        sanitizer_swap(m->watch, step->resource, step->size);
     }
-    return status;
+}
+
+static vyre_status run_steps(machine *m, uint32_t first, uint32_t end) {
+    const vyre_step *steps = m->ir->steps;
+    bool was_taken = false; /* the `if` in front of an `else` */
+    for (uint32_t i = first; i < end; i = steps[i].end) {
+        switch (steps[i].kind) {
+        case VYRE_STEP_PHASE: VYRE_TRY(run_phase(m, steps[i].size)); break;
+        case VYRE_STEP_SWAP: swap_arrays(m, &steps[i]); break;
+        case VYRE_STEP_IF:
+            was_taken = read_element(m, steps[i].resource, size_now(m, steps[i].size)) != 0;
+            VYRE_TRY(was_taken ? run_steps(m, i + 1, steps[i].end) : VYRE_OK);
+            break;
+        case VYRE_STEP_ELSE:
+            VYRE_TRY(was_taken ? VYRE_OK : run_steps(m, i + 1, steps[i].end));
+            break;
+        default: VYRE_TRY(run_repeat(m, i)); break;
+        }
+    }
+    return VYRE_OK;
 }
 
 /* Hands the written buffers over to the caller. */
@@ -284,6 +312,7 @@ static vyre_status run_plain(const vyre_program *program, const vyre_input *inpu
     vyre_plan plan;
     VYRE_TRY(vyre_plan_init(&plan, program, inputs, input_count, config));
     machine m = {.plan = &plan, .ir = plan.ir, .options = options, .random = options->seed};
+    m.call = vyre_plan_call(&plan, inputs, NULL);
     m.deadline_ns = config->timeout_ns ? now_ns() + config->timeout_ns : 0;
     m.arrays = vyre_alloc_zeroed(m.ir->resource_count, sizeof *m.arrays);
     m.iterations = vyre_alloc_zeroed(m.ir->step_count, sizeof *m.iterations);
@@ -306,6 +335,27 @@ static vyre_status run_plain(const vyre_program *program, const vyre_input *inpu
     return status;
 }
 
+static vyre_status run(const vyre_program *program, const vyre_input *inputs, size_t input_count,
+                       const vyre_dispatch_config *config, const vyre_reference_options *options,
+                       vyre_findings *findings, vyre_outputs *out_outputs);
+
+/* A program whose shared arrays have sizes from arguments: numbers take their place. */
+static vyre_status run_sized(const vyre_program *program, const vyre_input *inputs,
+                             size_t input_count, const vyre_dispatch_config *config,
+                             const vyre_reference_options *options, vyre_findings *findings,
+                             vyre_outputs *out_outputs) {
+    vyre_plan plan;
+    vyre_program *fixed;
+    VYRE_TRY(vyre_plan_init(&plan, program, inputs, input_count, config));
+    vyre_status status = vyre_shared_program(&plan, 0, "a workgroup", &fixed);
+    vyre_plan_deinit(&plan);
+    if (!status) {
+        status = run(fixed, inputs, input_count, config, options, findings, out_outputs);
+        vyre_program_release(fixed);
+    }
+    return status;
+}
+
 /* The arithmetic is the host's, so the host must round and keep subnormals as IEEE 754 does by
  * default, whatever the calling thread has set. */
 static vyre_status run(const vyre_program *program, const vyre_input *inputs, size_t input_count,
@@ -313,6 +363,10 @@ static vyre_status run(const vyre_program *program, const vyre_input *inputs, si
                        vyre_findings *findings, vyre_outputs *out_outputs) {
     static const vyre_dispatch_config default_config;
     static const vyre_reference_options default_options;
+    if (vyre_shared_is_sized(vyre_program_ir(program))) {
+        return run_sized(program, inputs, input_count, config ? config : &default_config, options,
+                         findings, out_outputs);
+    }
     vyre_program *expanded;
     vyre_status status = vyre_math_expand(program, &expanded);
     fenv_t callers;

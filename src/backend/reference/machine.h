@@ -74,6 +74,7 @@ typedef struct array {
 
 struct machine {
     const vyre_plan *plan;
+    vyre_call call; /* the plan again */
     const vyre_ir *ir;
     const vyre_reference_options *options;
     array *arrays;        /* by resource: buffers and scratch */

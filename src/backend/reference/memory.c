@@ -54,6 +54,9 @@ static view view_of(const machine *m, const fiber *f, uint32_t resource) {
         return (view){m->arrays[row->size].data + row->length, m->arrays[row->size].length, 0,
                       vyre_resource_stride(m->ir, row) / vyre_type_bytes(vyre_resource_type(row))};
     }
+    if (row->kind == VYRE_RESOURCE_CONSTANT) { /* nothing writes it */
+        return (view){(uint8_t *)(uintptr_t)vyre_constant_data(m->ir, row), row->length, 0, 1};
+    }
     uint64_t offset = m->layout.offsets[resource - m->phase->first_resource];
     return row->kind == VYRE_RESOURCE_SHARED
                ? (view){f->shared + offset, row->length, 0, 1}

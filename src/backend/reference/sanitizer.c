@@ -95,7 +95,7 @@ static bool make_cells(machine *m) {
     sanitizer *watch = m->watch;
     for (uint32_t i = 0; i < watch->resource_count; i++) {
         if (!vyre_resource_is_global(&m->ir->resources[i])) {
-            break;
+            continue;
         }
         uint64_t length = array_length(m, i);
         if (!machine_reserve(m, length * sizeof(cell), "tracking its arrays")) {
@@ -105,8 +105,19 @@ static bool make_cells(machine *m) {
         if (!watch->cells[i]) {
             return machine_no_memory(m);
         }
+        /* What the caller brings counts as written, wherever a swap takes it. */
+        bool is_buffer = m->ir->resources[i].kind != VYRE_RESOURCE_SCRATCH;
+        for (uint64_t k = 0; k < length && is_buffer; k++) {
+            watch->cells[i][k].written = true;
+        }
     }
     return true;
+}
+
+void sanitizer_swap(sanitizer *watch, uint32_t first, uint32_t second) {
+    cell *kept = watch->cells[first];
+    watch->cells[first] = watch->cells[second];
+    watch->cells[second] = kept;
 }
 
 bool sanitizer_init(machine *m, vyre_findings *findings) {
@@ -351,11 +362,15 @@ static bool hand_over(const access *a) {
 
 /* Accesses */
 
-/* The cell of the element, its stamps those of the epoch at hand; NULL for a private array. */
+/* The cell of the element, its stamps those of the epoch at hand; NULL for a private or constant
+ * array. */
 static cell *find_cell(const access *a) {
     const machine *m = a->m;
     const fiber_watch *watch = a->f->watch;
     bool is_shared = !vyre_resource_is_global(&m->ir->resources[a->resource]);
+    if (m->ir->resources[a->resource].kind == VYRE_RESOURCE_CONSTANT) {
+        return NULL;
+    }
     cell *cells = is_shared ? watch->cells[a->resource - m->phase->first_resource]
                             : m->watch->cells[a->resource];
     if (!cells) {

@@ -19,6 +19,9 @@ void sanitizer_free(sanitizer *watch);
 /* The phase at hand starts. The status says why not. */
 bool sanitizer_enter(machine *m);
 
+/* Two arrays, buffers or scratch, exchange their contents. */
+void sanitizer_swap(sanitizer *watch, uint32_t first, uint32_t second);
+
 uint64_t fiber_watch_bytes(const machine *m);
 /* NULL without memory; the bytes are reserved already. */
 fiber_watch *fiber_watch_new(const machine *m);

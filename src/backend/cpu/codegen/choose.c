@@ -230,8 +230,8 @@ static double memory_latency(const estimate *s, const vyre_resource *resource) {
     uint32_t stride = vyre_resource_stride(s->ir, resource);
     resource = vyre_resource_is_field(resource) ? &s->ir->resources[resource->size] : resource;
     uint64_t length = resource->kind > VYRE_RESOURCE_SCRATCH ? resource->length : UINT32_MAX;
-    if (resource->size != VYRE_NONE && s->ir->sizes[resource->size].op == VYRE_SIZE_CONST &&
-        !s->ir->sizes[resource->size].b) {
+    if (resource->kind <= VYRE_RESOURCE_SCRATCH && resource->size != VYRE_NONE &&
+        s->ir->sizes[resource->size].op == VYRE_SIZE_CONST && !s->ir->sizes[resource->size].b) {
         length = s->ir->sizes[resource->size].a;
     }
     uint64_t bytes = length * stride;
@@ -390,7 +390,8 @@ static bool take_scalars(cpu_facts *facts, const vyre_ir *ir, uint32_t phase, ui
 /* Estimates a phase, analysed for vectors of so many lanes. */
 static bool estimate_phase(const cpu_target *target, const vyre_ir *ir, const cpu_facts *facts,
                            cpu_choice *choice, uint32_t *out_side) {
-    enum { MOST_SIDE = 8, REGISTERS = 16 };
+    /* Scalars side by side are so many copies of the code, which LLVM must compile. */
+    enum { MOST_SIDE = 8, REGISTERS = 16, MOST_COPIED = 4096 };
     uint32_t count = facts->phase->end - facts->phase->first;
     estimate s = {.target = target, .ir = ir, .facts = facts, .choice = choice};
     s.depths = vyre_alloc_zeroed(count, sizeof *s.depths);
@@ -404,6 +405,7 @@ static bool estimate_phase(const cpu_target *target, const vyre_ir *ir, const cp
         }
         uint32_t side = 1, most = facts->divergence.partial ? 1 : MOST_SIDE;
         while (side < most && 2 * side * (s.carried + 1) <= REGISTERS &&
+               2ull * side * count <= MOST_COPIED &&
                (c.chain[SCALAR] - c.apart) / side / overlap_of(c.work[SCALAR]) >
                    0.4 * c.work[SCALAR]) {
             side *= 2;
@@ -489,10 +491,14 @@ static bool choose_best(const cpu_target *target, const vyre_ir *ir, uint32_t ph
     return made;
 }
 
+/* Instructions of a phase. Vectors take masks, and several times the text of scalars. */
+enum { MOST_IN_VECTORS = 16384 };
+
 bool cpu_choose(const cpu_target *target, const vyre_ir *ir, uint32_t phase, cpu_facts *out_facts,
                 cpu_choice *out_choice) {
     const vyre_phase *row = &ir->phases[phase];
-    cpu_choice choice = {.lanes = row->subgroup ? row->subgroup : target->lanes};
+    cpu_choice choice = {.lanes = row->subgroup ? row->subgroup : target->lanes,
+                         .is_plain = target->is_plain || row->end - row->first > MOST_IN_VECTORS};
     bool exchanges = has_exchange(ir, row), made;
     if (target->forced == 1 && !exchanges) {
         choice.because = "as VYRE_CPU_LANES asks";
@@ -500,6 +506,9 @@ bool cpu_choose(const cpu_target *target, const vyre_ir *ir, uint32_t phase, cpu
     } else if (target->forced || exchanges) {
         choice.because = exchanges ? "the width of its subgroups" : "as VYRE_CPU_LANES asks";
         made = cpu_analyse(out_facts, ir, phase, choice.lanes);
+    } else if (choice.is_plain) {
+        choice.because = "LLVM takes too long for more code than that";
+        made = take_scalars(out_facts, ir, phase, 1, &choice);
     } else {
         made = choose_best(target, ir, phase, out_facts, &choice);
     }

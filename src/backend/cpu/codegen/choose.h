@@ -18,6 +18,7 @@ typedef struct cpu_target {
     bool has_quick_gather; /* that pays */
     bool has_scatter;      /* the same of stores */
     bool any_domain;       /* phases may run over more than the domain that is theirs */
+    bool is_plain;         /* as little code as possible: scalars one by one, where they can */
     uint32_t forced;       /* lanes of every phase, whatever it costs; 0: as is best */
     uint32_t forced_side;  /* with 1 lane: how many scalars side by side, where they can */
 } cpu_target;
@@ -25,6 +26,7 @@ typedef struct cpu_target {
 /* Times are cycles, of one invocation. */
 typedef struct cpu_choice {
     bool scalar;
+    bool is_plain;       /* as little code as possible, since LLVM takes too long for more */
     uint32_t lanes;      /* of a chunk: of its vectors, or scalars side by side */
     const char *because; /* why nothing was estimated; NULL if it was */
     double vector_time;  /* with the vectors of the target */

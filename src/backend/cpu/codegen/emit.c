@@ -3,15 +3,21 @@
 #include <stdio.h>
 
 #include "backend/cpu/codegen/emit_state.h"
+#include "backend/cpu/codegen/llvm_effort.h"
 #include "base/alloc.h"
 #include "base/status.h"
 #include "ir/cases.h"
 #include "ir/lookup.h"
+#include "pass/pass.h"
+#include "pass/shared.h"
 
 enum {
     BLOCK = 2048,          /* the most invocations of a block, where there are no workgroups */
     MOST_ON_STACK = 65536, /* bytes of private arrays; nobody knows how large the caller's is */
 };
+
+/* Bytes of stack that a function may take; LLVM reports one that takes more. */
+#define STACK_LIMIT "\"warn-stack-size\"=\"163840\""
 
 /* Arithmetic */
 
@@ -123,7 +129,8 @@ static void lay_out(emit *e) {
 
 /* What a program says of an array's length as a number has been held against it. */
 static bool has_known_length(const vyre_ir *ir, const vyre_resource *row) {
-    return row->size != VYRE_NONE && ir->sizes[row->size].op == VYRE_SIZE_CONST;
+    return row->kind <= VYRE_RESOURCE_SCRATCH && row->size != VYRE_NONE &&
+           ir->sizes[row->size].op == VYRE_SIZE_CONST;
 }
 
 static uint64_t known_length(const vyre_ir *ir, const vyre_resource *row) {
@@ -149,6 +156,9 @@ static void find_array(emit *e, uint32_t resource, uint32_t arrays, uint32_t len
     e->lengths[resource] = is_far && !has_known_length(e->ir, row)
                                ? emit_table_entry(e, "i64", lengths, 8ull * in_table)
                                : cpu_write_const(&e->w, VYRE_TYPE_U64, 1, known_length(e->ir, row));
+    if (row->kind == VYRE_RESOURCE_CONSTANT) {
+        e->arrays[resource] = emit_put(e, "getelementptr i8, ptr @constant_%u, i64 0", resource);
+    }
     if (row->kind == VYRE_RESOURCE_PRIVATE && e->uses_stack) {
         unsigned long long bytes = private_bytes(e, resource);
         e->arrays[resource] = emit_new(e);
@@ -371,6 +381,10 @@ static void begin_function(emit *e) {
     vyre_strbuf_cut(&e->allocas, 0);
     e->terminated = false;
     e->depth = 0;
+    e->sink = 0;
+    for (size_t type = 0; type < VYRE_TYPE_COUNT; type++) {
+        e->spare[0][type].count = e->spare[1][type].count = 0;
+    }
 }
 
 static void end_function(emit *e, vyre_strbuf *out, const char *head) {
@@ -393,7 +407,7 @@ static void emit_chunk_function(emit *e, uint32_t count, vyre_strbuf *out) {
     vyre_strbuf head = {0};
     vyre_strbuf_printf(&head,
                        "define internal void @phase_%u_chunk_%u(ptr %%frame, ptr %%t%u, %s %%t%u, "
-                       "i32 %%t%u, i32 %%t%u, i32 %%t%u) alwaysinline nounwind",
+                       "i32 %%t%u, i32 %%t%u, i32 %%t%u) alwaysinline nounwind " STACK_LIMIT,
                        e->phase_index, count, e->storage, cpu_type(VYRE_TYPE_BOOL, e->lanes).text,
                        e->mask, e->row, e->wid[1], e->wid[2]);
     find_arrays(e);
@@ -425,7 +439,7 @@ static void emit_kernel(emit *e, vyre_strbuf *out) {
     vyre_strbuf_printf(
         &head,
         "define void @phase_%u(ptr %%frame, i64 %%t%u, i64 %%t%u, ptr %%t%u) nounwind "
-        "\"probe-stack\"=\"inline-asm\"",
+        "\"probe-stack\"=\"inline-asm\" " STACK_LIMIT,
         e->phase_index, first, end, e->storage);
     e->chunk = emit_variable(e, VYRE_TYPE_U64, 1);
     uint32_t unit = emit_variable(e, VYRE_TYPE_U64, 1);
@@ -498,6 +512,7 @@ static bool emit_phase(emit *e, uint32_t index, const cpu_target *target, vyre_s
     const uint32_t *size = e->phase->workgroup;
     uint32_t count = e->phase->end - e->phase->first, chunk = e->facts.lanes;
     e->scalar = choice.scalar;
+    e->is_plain = choice.is_plain;
     e->lanes = e->scalar ? 1 : chunk;
     e->first_lane = 0;
     e->lane_count = e->scalar ? chunk : 1;
@@ -533,9 +548,27 @@ static bool emit_phase(emit *e, uint32_t index, const cpu_target *target, vyre_s
     return made;
 }
 
-vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre_strbuf *out_ir,
-                     cpu_phase_info *out_infos) {
+/* A phase in the form that is best, if LLVM can take it in time, else in the plain one. */
+static bool emit_in_time(emit *e, uint32_t index, const cpu_target *target, vyre_strbuf *out,
+                         cpu_phase_info *info) {
+    size_t before = out->size;
+    bool made = emit_phase(e, index, target, out, info);
+    if (made && !info->choice.is_plain && !target->forced &&
+        cpu_llvm_effort_of(vyre_strbuf_string(out) + before) != CPU_LLVM_FULL) {
+        cpu_target plain = *target;
+        plain.is_plain = true;
+        vyre_strbuf_cut(out, before);
+        made = emit_phase(e, index, &plain, out, info);
+    }
+    return made;
+}
+
+static vyre_status emit_program(const vyre_program *program, const cpu_target *target,
+                                vyre_strbuf *out_ir, cpu_phase_info *out_infos) {
     const vyre_ir *ir = vyre_program_ir(program);
+    if (vyre_shared_is_sized(ir)) {
+        return vyre_shared_refuse(program);
+    }
     emit e = {.ir = ir, .w = {.next = 1}, .touched = VYRE_NONE};
     e.w.has_half = target->has_half;
     e.w.has_long = target->has_long;
@@ -543,9 +576,11 @@ vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre
     e.lengths = vyre_alloc_zeroed(ir->resource_count, sizeof *e.lengths);
     e.array_offsets = vyre_alloc_zeroed(ir->resource_count, sizeof *e.array_offsets);
     bool made = e.arrays && e.lengths && e.array_offsets;
-    vyre_strbuf_puts(out_ir, "@zeros = internal constant [512 x i8] zeroinitializer, align 64\n\n");
+    vyre_strbuf_puts(out_ir, "@zeros = internal constant [512 x i8] zeroinitializer, align 64\n");
+    emit_constants(out_ir, ir);
+    vyre_strbuf_puts(out_ir, "\n");
     for (uint32_t i = 0; i < ir->phase_count && made; i++) {
-        made = emit_phase(&e, i, target, out_ir, &out_infos[i]);
+        made = emit_in_time(&e, i, target, out_ir, &out_infos[i]);
     }
     vyre_strbuf_puts(out_ir, vyre_strbuf_string(&e.w.declarations));
     vyre_strbuf_puts(out_ir, "!0 = !{}\n");
@@ -556,6 +591,10 @@ vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre
     vyre_strbuf_free(&e.w.code);
     vyre_strbuf_free(&e.w.declarations);
     vyre_strbuf_free(&e.allocas);
+    for (size_t type = 0; type < VYRE_TYPE_COUNT; type++) {
+        vyre_vec_free(&e.spare[0][type]);
+        vyre_vec_free(&e.spare[1][type]);
+    }
     vyre_free(e.arrays);
     vyre_free(e.lengths);
     vyre_free(e.array_offsets);
@@ -565,4 +604,72 @@ vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre
     return e.w.unknown ? vyre_internal_error("the cpu backend has no code for `%s`",
                                              vyre_lookup_op(e.w.unknown)->name)
                        : VYRE_OK;
+}
+
+static bool takes_full_effort(const vyre_strbuf *ir) {
+    return cpu_llvm_effort_of(vyre_strbuf_string(ir)) == CPU_LLVM_FULL;
+}
+
+/* Phases that are small one by one may be too much for LLVM together. */
+vyre_status cpu_emit(const vyre_program *program, const cpu_target *target, vyre_strbuf *out_ir,
+                     cpu_phase_info *out_infos) {
+    VYRE_TRY(emit_program(program, target, out_ir, out_infos));
+    if (!target->is_plain && !target->forced && !takes_full_effort(out_ir)) {
+        cpu_target plain = *target;
+        plain.is_plain = true;
+        vyre_strbuf_cut(out_ir, 0);
+        VYRE_TRY(emit_program(program, &plain, out_ir, out_infos));
+    }
+    return cpu_llvm_effort_of(vyre_strbuf_string(out_ir)) != CPU_LLVM_NONE
+               ? VYRE_OK
+               : vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                                  "make several programs of it, or use another backend",
+                                  "`%s` is too large for backend `cpu`: its code has %zu bytes "
+                                  "before LLVM has seen it",
+                                  vyre_program_name(program), out_ir->size);
+}
+
+static uint32_t count_loops(const vyre_program *program) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ir->inst_count; i++) {
+        count += vyre_op_is_loop(ir->insts[i].op);
+    }
+    return count;
+}
+
+static bool has_plain(const cpu_phase_info *infos, uint32_t count) {
+    bool found = false;
+    for (uint32_t i = 0; i < count; i++) {
+        found |= infos[i].choice.is_plain;
+    }
+    return found;
+}
+
+/* With the loops that unrolling took away, if that leaves less than LLVM's full effort: the effort
+ * is worth more. */
+static vyre_status emit_rolled(const vyre_program *program, const cpu_target *target,
+                               vyre_strbuf *out_ir, cpu_phase_info *out_infos) {
+    vyre_program *rolled;
+    VYRE_TRY(vyre_lower_program_rolled(program, !target->any_domain, &rolled));
+    vyre_strbuf_cut(out_ir, 0);
+    vyre_status status = cpu_emit(rolled, target, out_ir, out_infos);
+    vyre_program_release(rolled);
+    return status;
+}
+
+vyre_status cpu_lower_and_emit(const vyre_program *program, const cpu_target *target,
+                               vyre_strbuf *out_ir, cpu_phase_info *out_infos) {
+    vyre_program *lowered;
+    VYRE_TRY(vyre_lower_program(program, !target->any_domain, &lowered));
+    vyre_status status = cpu_emit(lowered, target, out_ir, out_infos);
+    bool is_too_large = status ? vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED
+                               : has_plain(out_infos, vyre_program_ir(lowered)->phase_count);
+    bool is_unrolled = count_loops(lowered) < count_loops(program);
+    vyre_program_release(lowered);
+    if (is_too_large && is_unrolled) {
+        vyre_status_free(status);
+        return emit_rolled(program, target, out_ir, out_infos);
+    }
+    return status;
 }

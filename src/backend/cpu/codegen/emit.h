@@ -31,8 +31,11 @@ typedef struct cpu_phase_info {
     cpu_choice choice; /* known where code was written, not where it was stored */
 } cpu_phase_info;
 
-/* `program` has no elementary functions and no grid barriers. `out_infos` has room for one a phase.
- */
+/* `program` has no grid barriers. `out_infos` has room for one a phase. UNSUPPORTED for a program
+ * that LLVM cannot compile in reasonable time. */
+VYRE_MUST_USE vyre_status cpu_lower_and_emit(const vyre_program *program, const cpu_target *target,
+                                             vyre_strbuf *out_ir, cpu_phase_info *out_infos);
+/* The same for a program that has no elementary functions, as it is. */
 VYRE_MUST_USE vyre_status cpu_emit(const vyre_program *program, const cpu_target *target,
                                    vyre_strbuf *out_ir, cpu_phase_info *out_infos);
 

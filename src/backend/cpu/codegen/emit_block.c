@@ -86,6 +86,18 @@ static void get_slots(emit *e, vyre_block slots) {
     }
 }
 
+/* Slots that nobody reads any more. Those of vectors are blended, so each keeps its own. */
+static void spare_slots(emit *e, vyre_block slots) {
+    for (uint32_t inst = slots.first; inst < slots.end && e->scalar; inst++) {
+        emit_spare(e, type_of(e, inst), 1, *slot_of(e, inst));
+    }
+}
+
+static void take_results(emit *e, vyre_block results) {
+    get_slots(e, results);
+    spare_slots(e, results);
+}
+
 static emit_open *open_block(emit *e, uint32_t owner, uint32_t rest) {
     emit_open *opened = &e->stack[e->depth++];
     *opened = (emit_open){.owner = owner, .rest = rest};
@@ -180,7 +192,7 @@ static void emit_if(emit *e, uint32_t inst) {
         }
     }
     emit_start(e, behind);
-    get_slots(e, results);
+    take_results(e, results);
     meet(e, before);
 }
 
@@ -194,7 +206,7 @@ static void emit_inline(emit *e, uint32_t inst) {
     emit_region_block(e, vyre_body_block(e->ir, inst));
     e->depth--;
     emit_start(e, behind);
-    get_slots(e, results);
+    take_results(e, results);
     meet(e, before);
 }
 
@@ -386,6 +398,7 @@ static void emit_iterations(emit *e, uint32_t inst, emit_range r) {
     emit_jump(e, behind);
     emit_start(e, behind);
     e->mask = before;
+    spare_slots(e, args);
 }
 
 /* Where all accesses of a loop can be tested before it, it is written twice: without checks for
@@ -397,7 +410,7 @@ static void emit_loop(emit *e, uint32_t inst) {
     make_slots(e, results);
     if (e->ir->insts[inst].op == VYRE_OP_FOR) {
         r = emit_make_range(e, inst, false);
-        test = r.varying ? 0 : emit_loop_test(e, inst, r.iterations);
+        test = r.varying || e->is_plain ? 0 : emit_loop_test(e, inst, r.iterations);
     }
     if (test) {
         uint32_t inside = emit_label(e), checked = emit_label(e), behind = emit_label(e);
@@ -413,7 +426,10 @@ static void emit_loop(emit *e, uint32_t inst) {
     } else {
         emit_iterations(e, inst, r);
     }
-    get_slots(e, results);
+    if (r.iteration) {
+        emit_spare(e, VYRE_TYPE_U64, 1, r.iteration);
+    }
+    take_results(e, results);
     meet(e, before);
 }
 

@@ -111,7 +111,9 @@ uint32_t emit_gather_lanes(emit *e, vyre_type type, uint32_t vector, uint32_t nu
     uint32_t memory = emit_variable(e, stored, e->lanes);
     emit_assign(e, stored, e->lanes, memory, emit_to_memory(e, type, e->lanes, vector));
     uint32_t wide = emit_put(e, "zext <%u x i32> %%t%u to <%u x i64>", e->lanes, numbers, e->lanes);
-    return emit_gather(e, type, pointers_to(e, memory, wide, vyre_type_bytes(stored)), mask);
+    uint32_t id = emit_gather(e, type, pointers_to(e, memory, wide, vyre_type_bytes(stored)), mask);
+    emit_spare(e, stored, e->lanes, memory);
+    return id;
 }
 
 static void scatter(emit *e, vyre_type type, uint32_t value, uint32_t pointers, uint32_t mask) {
@@ -350,6 +352,29 @@ static void check_element(emit *e, uint32_t resource, uint32_t wide, uint32_t sl
     emit_start(e, inside);
 }
 
+/* The same without a branch: past the end a load goes to zeros, a store to a place that nobody
+ * reads. LLVM takes time by the square of the blocks of a function. */
+static void emit_straight_element(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    uint32_t resource = vyre_access_resource(i), index = vyre_access_index(e->ir, i);
+    vyre_type type = emit_element_type(e, resource);
+    uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, index), 1, emit_operand(e, index));
+    if (i->op == VYRE_OP_LOAD) {
+        uint32_t at = element_pointer(e, inst, resource, wide, emit_element_bytes(e, resource));
+        emit_define(e, inst, emit_load_at(e, type, 1, at));
+        return;
+    }
+    uint32_t value = emit_operand(e, vyre_access_value(e->ir, i));
+    uint32_t at =
+        emit_pointer_to(e, emit_array_start(e, resource), wide, emit_element_bytes(e, resource));
+    if (!emit_is_inside(e, inst)) {
+        uint32_t inside = emit_inside(e, wide, e->lengths[resource], 1);
+        e->sink = e->sink ? e->sink : emit_variable(e, VYRE_TYPE_U64, 1);
+        at = emit_put(e, "select i1 %%t%u, ptr %%t%u, ptr %%t%u", inside, at, e->sink);
+    }
+    emit_store_at(e, type, 1, at, value);
+}
+
 /* Scalars: one element, behind a branch, which costs nothing while it is foreseen. */
 static void emit_element(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
@@ -396,8 +421,9 @@ emit_alias_text emit_alias(const emit *e) {
 
 static void emit_access(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
+    bool is_element = i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE;
     if (e->scalar && i->op != VYRE_OP_CLEAR) {
-        emit_element(e, inst);
+        (e->is_plain && is_element ? emit_straight_element : emit_element)(e, inst);
         return;
     }
     switch (vyre_inst_op(i)) {

@@ -13,6 +13,7 @@
 
 #include "backend/cpu/codegen/analyse.h"
 #include "backend/cpu/codegen/write_parts.h"
+#include "base/vec.h"
 #include "ir/lookup.h"
 #include "pass/access.h"
 #include "pass/stride.h"
@@ -73,9 +74,12 @@ typedef struct emit {
     uint32_t *arrays, *lengths; /* by resource: pointer and number of elements (i64) */
     uint64_t *array_offsets;    /* shared and private: in the storage */
     bool uses_stack;            /* for private arrays */
-    uint32_t storage;           /* pointer */
-    uint32_t chunk;             /* number of the chunk, i64; in memory */
-    const emit_group *group;    /* the innermost one, where there are regions */
+    bool is_plain;              /* LLVM gets as few blocks as possible */
+    VYRE_VEC(uint32_t) spare[2][VYRE_TYPE_COUNT]; /* variables, of scalars and of vectors */
+    uint32_t sink;           /* where stores past the end of an array go, if it is; 0: not yet */
+    uint32_t storage;        /* pointer */
+    uint32_t chunk;          /* number of the chunk, i64; in memory */
+    const emit_group *group; /* the innermost one, where there are regions */
     uint64_t storage_bytes;
     uint32_t wid[3];    /* u32; of a row: 0, y, z */
     uint32_t row;       /* without workgroups: x of lane 0, u32 */
@@ -130,6 +134,9 @@ static inline uint32_t emit_lanes_of(const emit *e, bool varying) {
 
 /* A variable: memory that LLVM turns into values again. Zeroed at the start of the function. */
 uint32_t emit_variable(emit *e, vyre_type type, uint32_t lanes);
+/* A variable that is not needed any more, for the next one in plain code, which assigns it before
+ * reading: without optimisation LLVM lets none share its place on the stack. */
+void emit_spare(emit *e, vyre_type type, uint32_t lanes, uint32_t variable);
 uint32_t emit_mask_variable(emit *e);
 uint32_t emit_read(emit *e, vyre_type type, uint32_t lanes, uint32_t variable);
 void emit_assign(emit *e, vyre_type type, uint32_t lanes, uint32_t variable, uint32_t value);
@@ -194,6 +201,8 @@ void emit_group_code(emit *e, vyre_block code);
 /* Lanes leave all blocks of the region, and group blocks around it, one by one. */
 void emit_leave_groups(emit *e, const vyre_inst *i);
 void emit_memory(emit *e, uint32_t inst);
+/* Global constants, which the code names by the number of their resource. */
+void emit_constants(vyre_strbuf *out, const vyre_ir *ir);
 void emit_atomic(emit *e, uint32_t inst);
 uint32_t emit_atomic_at(emit *e, const vyre_inst *i, vyre_type type, uint32_t pointer,
                         uint32_t value, uint32_t other);

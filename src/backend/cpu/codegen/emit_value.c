@@ -80,7 +80,16 @@ static uint32_t make_scalar_variable(emit *e, const char *type, const char *zero
     return id;
 }
 
+void emit_spare(emit *e, vyre_type type, uint32_t lanes, uint32_t variable) {
+    if (e->is_plain) { /* without memory for it there is a new one next time */
+        (void)vyre_vec_push(&e->spare[lanes > 1][type], variable);
+    }
+}
+
 uint32_t emit_variable(emit *e, vyre_type type, uint32_t lanes) {
+    if (e->spare[lanes > 1][type].count) {
+        return e->spare[lanes > 1][type].items[--e->spare[lanes > 1][type].count];
+    }
     cpu_type_text name = cpu_type(type, lanes);
     const char *text = name.text;
     bool is_float = type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64;

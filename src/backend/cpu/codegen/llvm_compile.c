@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdio.h>
 
+#include "backend/cpu/codegen/llvm_effort.h"
 #include "backend/cpu/codegen/llvm_parts.h"
 #include "backend/cpu/codegen/llvm_table.h"
 #include "base/alloc.h"
@@ -24,6 +25,8 @@ typedef struct translation {
     LLVMModuleRef module;
     LLVMTargetMachineRef machine;
     LLVMMemoryBufferRef code; /* what came out, unless it is IR */
+    cpu_llvm_effort effort;
+    bool is_too_deep; /* a function wants more stack than the emitter allows it */
     char objection[1024];
 } translation;
 
@@ -39,11 +42,23 @@ static void object_and_dispose(translation *t, char *message) {
     t->llvm->LLVMDisposeMessage(message);
 }
 
+/* Without optimisation every value that leaves its block has a place of its own on the stack. */
+static bool is_about_stack(const char *message) {
+    return strstr(message, "stack frame size");
+}
+
 static void hear_diagnostic(LLVMDiagnosticInfoRef info, void *argument) {
     translation *t = argument;
-    if (t->llvm->LLVMGetDiagInfoSeverity(info) == LLVM_SEVERITY_ERROR) {
-        object_and_dispose(t, t->llvm->LLVMGetDiagInfoDescription(info));
+    int severity = t->llvm->LLVMGetDiagInfoSeverity(info);
+    if (severity != LLVM_SEVERITY_ERROR && severity != LLVM_SEVERITY_WARNING) {
+        return;
     }
+    char *message = t->llvm->LLVMGetDiagInfoDescription(info);
+    t->is_too_deep |= is_about_stack(message);
+    if (severity == LLVM_SEVERITY_ERROR || t->is_too_deep) {
+        object(t, message);
+    }
+    t->llvm->LLVMDisposeMessage(message);
 }
 
 static bool parse(translation *t, const vyre_strbuf *ir) {
@@ -62,9 +77,10 @@ static bool parse(translation *t, const vyre_strbuf *ir) {
 static bool aim(translation *t) {
     const llvm_table *llvm = t->llvm;
     const cpu_llvm_info *info = t->info;
-    t->machine = llvm->LLVMCreateTargetMachine(llvm->target, info->triple, info->cpu,
-                                               info->features, LLVM_CODE_DEFAULT,
-                                               LLVM_RELOCATION_PIC, LLVM_CODE_MODEL_SMALL);
+    int level = t->effort == CPU_LLVM_FULL ? LLVM_CODE_DEFAULT : LLVM_CODE_NONE;
+    t->machine =
+        llvm->LLVMCreateTargetMachine(llvm->target, info->triple, info->cpu, info->features, level,
+                                      LLVM_RELOCATION_PIC, LLVM_CODE_MODEL_SMALL);
     if (!t->machine) {
         object(t, "no target machine");
         return false;
@@ -89,6 +105,9 @@ static bool verify(translation *t) {
 
 static bool optimise(translation *t) {
     const llvm_table *llvm = t->llvm;
+    if (t->effort >= CPU_LLVM_LEAST) {
+        return true;
+    }
     LLVMPassBuilderOptionsRef options = llvm->LLVMCreatePassBuilderOptions();
     LLVMErrorRef error =
         llvm->LLVMRunPasses(t->module, llvm->major < 18 ? old_passes : passes, t->machine, options);
@@ -154,6 +173,7 @@ typedef struct work {
     const llvm_table *llvm;
     cpu_llvm_info info; /* of the CPU it is for */
     cpu_llvm_form form;
+    cpu_llvm_effort effort; /* by the whole, so that it does not depend on the threads */
     const vyre_strbuf *ir;
     vyre_strbuf *out;
     uint32_t count;
@@ -165,13 +185,17 @@ typedef struct work {
 /* IR goes to `out`, anything else to `out_code`, which is LLVM's. */
 static vyre_status translate(const work *w, const vyre_strbuf *ir, LLVMMemoryBufferRef *out_code) {
     const llvm_table *llvm = w->llvm;
-    translation t = {.llvm = llvm, .info = &w->info};
+    translation t = {.llvm = llvm, .info = &w->info, .effort = w->effort};
     vyre_status status = VYRE_OK;
     t.context = llvm->LLVMContextCreate();
     llvm->LLVMContextSetDiagnosticHandler(t.context, hear_diagnostic, &t);
     bool made = parse(&t, ir) && aim(&t) && verify(&t) && optimise(&t) &&
                 write_form(&t, w->form, w->out) && !t.objection[0];
-    if (!made) {
+    if (t.is_too_deep) {
+        status = vyre_status_make(
+            VYRE_STATUS_UNSUPPORTED, "split it into several programs, or use another backend",
+            "the program is too large for backend `cpu`: %.200s", t.objection);
+    } else if (!made) {
         status = vyre_status_make(VYRE_STATUS_BACKEND,
                                   "use another backend, and report a bug with the program and this "
                                   "message",
@@ -253,6 +277,7 @@ vyre_status cpu_llvm_compile(const vyre_strbuf *ir, cpu_llvm_form form, int leve
         return no_memory();
     }
     *w = (work){.llvm = llvm, .info = info, .form = form, .ir = ir, .out = out};
+    w->effort = cpu_llvm_effort_of(vyre_strbuf_string(ir));
     w->count = form == CPU_LLVM_OBJECT ? cpu_llvm_cut(ir, threads->count, w->parts) : 1;
     vyre_status status = w->count ? threads->run(translate_part, w, w->count) : no_memory();
     status = collect(w, status);

@@ -6,6 +6,7 @@
  * the end of the socket: then the library is gone, and nobody needs what LLVM is at. */
 #define _GNU_SOURCE /* close_range, POLLRDHUP */
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
@@ -171,7 +172,7 @@ static void serve(const cpu_request *request) {
     vyre_status status =
         cpu_llvm_compile(&ir, (cpu_llvm_form)request->form, (int)request->level, &threads, &out);
     vyre_strbuf_free(&ir);
-    /* It was left by a jump out of LLVM, which is in no state to go on. */
+    /* It may have been left by a jump out of LLVM, which is in no state to go on. */
     bool is_spent = vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED;
     if (status) {
         answer_failure(status);
@@ -200,13 +201,27 @@ static bool start_watching(void) {
     return !pthread_create(&thread, &attributes, watch_socket, NULL);
 }
 
+/* Closes what the program around the library has left open for those it starts. */
+static void close_foreign_files(void) {
+    DIR *files = close_range(CPU_HELPER_SOCKET + 1, ~0u, 0) ? opendir("/proc/self/fd") : NULL;
+    for (struct dirent *entry; files && (entry = readdir(files));) { /* before Linux 5.9 */
+        int file = (int)strtol(entry->d_name, NULL, 10);
+        if (file > CPU_HELPER_SOCKET && file != dirfd(files)) {
+            close(file);
+        }
+    }
+    if (files) {
+        closedir(files);
+    }
+}
+
 /* The library has blocked every signal and may ignore some. Nothing else of it is to be kept. */
 static void leave_the_library(void) {
     sigset_t none;
     struct rlimit no_core = {0, 0}, data;
     prctl(PR_SET_NAME, "vyre-llvm");
     setsid(); /* keys that stop or end the program do not reach it */
-    close_range(CPU_HELPER_SOCKET + 1, ~0u, 0);
+    close_foreign_files();
     for (int number = 1; number < NSIG; number++) {
         signal(number, SIG_DFL);
     }
@@ -241,8 +256,9 @@ int main(int argc, char **argv) {
     cpu_llvm_info info;
     vyre_status status = start_watching() ? cpu_llvm_open(argc > 1 ? argv[1] : NULL, &info)
                                           : vyre_no_memory("for a thread of LLVM's process");
-    if (status) {
-        answer_failure(status);
+    if (status || chdir("/") != 0) { /* the folder we were started in may go, or its disk */
+        answer_failure(status ? status
+                              : vyre_internal_error("LLVM's process cannot leave its folder"));
         return 0;
     }
     answer_info(&info);

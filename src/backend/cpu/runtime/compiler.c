@@ -382,7 +382,11 @@ static vyre_status ask(place *at, const vyre_strbuf *ir, cpu_llvm_form form, int
     store_info(info);
     /* One that is lost may have said why. */
     VYRE_TRY(read_answer(at, until_ns, deadline_ns, out, &refused, out_vanished));
-    give_back(at);
+    if (vyre_status_code_of(refused) == VYRE_STATUS_UNSUPPORTED) {
+        end_helper(at); /* it does so itself, and nobody is to get it meanwhile */
+    } else {
+        give_back(at);
+    }
     return refused;
 }
 
@@ -416,11 +420,16 @@ vyre_status cpu_compiler_run(const vyre_strbuf *ir, cpu_llvm_form form, uint64_t
     return status;
 }
 
-/* Asks a helper, or opens libLLVM here. In the info lock. */
+/* Asks a helper, or opens libLLVM here. In the info lock. Helpers tell it as they start, so one
+ * that somebody else has started is of no use. */
 static vyre_status find_info(void) {
     place *at;
     vyre_strbuf text = {0};
     vyre_status status = take_helper(0, &at, &text);
+    while (!status && at && !text.size) {
+        end_helper(at);
+        status = take_helper(0, &at, &text);
+    }
     if (!status && !at) {
         status = open_here(&known);
     } else if (!status) {
@@ -473,13 +482,14 @@ const char *cpu_compiler_note(void) {
     place *at;
     vyre_strbuf info = {0};
     vyre_status status = take_helper(0, &at, &info);
-    if (!status && at) {
+    bool runs = !status && at;
+    if (runs) {
         give_back(at);
     }
     vyre_status_free(status);
     vyre_strbuf_free(&info);
     pthread_mutex_lock(&lock);
-    const char *text = note[0] ? note : NULL;
+    const char *text = note[0] && !runs ? note : NULL;
     pthread_mutex_unlock(&lock);
     return text;
 }

@@ -66,18 +66,6 @@ static vyre_status split(const vyre_program *program, bool *out_split, vyre_prog
     return status;
 }
 
-/* The program as LLVM IR. */
-static vyre_status emit(const vyre_program *program, const cpu_target *target, vyre_strbuf *out_ir,
-                        cpu_phase_info *out_infos) {
-    vyre_program *lowered;
-    vyre_status status = vyre_lower_program(program, &lowered);
-    if (!status) {
-        status = cpu_emit(lowered, target, out_ir, out_infos);
-        vyre_program_release(lowered);
-    }
-    return status;
-}
-
 /* What a phase costs, and whether its workgroups can wait for one another: then they look at an
  * array again and again. */
 static void weigh(const vyre_ir *ir, uint32_t index, cpu_phase *out_phase) {
@@ -146,7 +134,7 @@ static vyre_status compile(cpu_executable *executable, const cpu_artifact_key *k
                            const cpu_target *target, uint64_t deadline_ns, cpu_phase_info *infos,
                            vyre_strbuf *out_artifact) {
     vyre_strbuf ir = {0}, object = {0};
-    vyre_status status = emit(executable->program, target, &ir, infos);
+    vyre_status status = cpu_lower_and_emit(executable->program, target, &ir, infos);
     status = status ? status : cpu_compiler_run(&ir, CPU_LLVM_OBJECT, deadline_ns, &object);
     if (!status) {
         cpu_artifact_write(key, infos, &object, out_artifact);
@@ -300,7 +288,7 @@ static vyre_status translate(const vyre_program *program, cpu_llvm_form form, vy
     if (!status) {
         *out_infos =
             vyre_alloc_zeroed(vyre_program_ir(*out_program)->phase_count, sizeof **out_infos);
-        status = *out_infos ? emit(*out_program, &target, &ir, *out_infos)
+        status = *out_infos ? cpu_lower_and_emit(*out_program, &target, &ir, *out_infos)
                             : vyre_no_memory("to compile `%s`", vyre_program_name(program));
     }
     status = status ? status : cpu_compiler_run(&ir, form, 0, out);

@@ -1,8 +1,9 @@
 /* The helper process that LLVM runs in: starting it, talking to it, ending it.
  *
  * Starting one is safe in a process of many threads, and its owner never notices: the helper holds
- * none of its files, and neither wait() nor SIGCHLD tells of it. A helper belongs to one thread at
- * a time. */
+ * none of its files, and neither wait() nor SIGCHLD tells of it. An owner that takes in orphans
+ * (process 1, or a subreaper) is the exception: helpers are among them. A helper belongs to one
+ * thread at a time. */
 #ifndef VYRE_CPU_RUNTIME_HELPER_H
 #define VYRE_CPU_RUNTIME_HELPER_H
 

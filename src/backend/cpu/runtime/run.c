@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "ir/lookup.h"
 #include "ir/program.h"
+#include "runtime/places.h"
 #include "runtime/plan.h"
 
 /* A run. Everything by resource covers buffers and scratch arrays, which come first. */
@@ -23,6 +24,10 @@ typedef struct run {
     uint8_t **arrays;
     uint64_t *lengths;
     uint32_t *iterations; /* by step */
+    bool swaps;
+    uint8_t **homes;  /* of a program that swaps: by resource, as arrays were at the start */
+    uint32_t *places; /* the same: whose home the contents are in */
+    uint8_t *spare;   /* memory for exchanging two buffers */
     cpu_frame frame;
     atomic_uint *stop;
     cpu_deadline deadline;
@@ -53,6 +58,10 @@ static int64_t read_element(const run *r, uint32_t resource, uint64_t index) {
                : 0;
 }
 
+static uint64_t size_now(const run *r, uint32_t size) {
+    return vyre_call_size(r->ir, r->call, size, r->iterations);
+}
+
 /* Blocks small enough that each thread gets several, where there are not enough rows for that, and
  * more of those that take long, so that nobody waits long for the last one. */
 static uint64_t block_of(const cpu_phase *phase, const vyre_grid *grid, uint32_t threads) {
@@ -75,18 +84,16 @@ static uint64_t block_of(const cpu_phase *phase, const vyre_grid *grid, uint32_t
  * hold end at a number that is out of reach. */
 static uint64_t enter_phase(run *r, const cpu_phase *compiled, uint32_t index, uint32_t threads) {
     const vyre_phase *phase = &r->ir->phases[index];
-    const vyre_grid *grid = &r->call->grids[index];
     const uint64_t most = UINT64_MAX / 4;
     uint64_t units = 1;
-    r->frame.block = block_of(compiled, grid, threads);
+    int64_t counts[3] = {0};
+    for (uint32_t i = 0; i < phase->dimensions && phase->from_resource != VYRE_NONE; i++) {
+        counts[i] = read_element(r, phase->from_resource, size_now(r, phase->from_index) + i);
+    }
+    const vyre_grid grid = vyre_call_grid(r->ir, r->call, index, r->iterations, counts);
+    r->frame.block = block_of(compiled, &grid, threads);
     for (int i = 0; i < 3; i++) {
-        uint64_t size = grid->domain[i];
-        if (i == 0 && phase->from_resource != VYRE_NONE) {
-            int64_t count =
-                read_element(r, phase->from_resource, r->call->sizes[phase->from_index]);
-            count = count < 0 ? 0 : count;
-            size = (uint64_t)count < size ? (uint64_t)count : size;
-        }
+        uint64_t size = grid.domain[i];
         uint64_t group = phase->workgroup[0] ? phase->workgroup[i] : i ? 1 : r->frame.block;
         r->frame.domain[i] = size;
         r->frame.groups[i] = (size + group - 1) / group;
@@ -151,7 +158,7 @@ static vyre_status run_steps(run *r, uint32_t first, uint32_t end);
 
 static vyre_status run_repeat(run *r, uint32_t index) {
     const vyre_step *step = &r->ir->steps[index];
-    uint64_t size = r->call->sizes[step->size];
+    uint64_t size = size_now(r, step->size);
     VYRE_TRY(check_stop(r));
     for (uint64_t iteration = 0;; iteration++) {
         bool more = step->kind == VYRE_STEP_REPEAT_COUNT
@@ -166,10 +173,31 @@ static vyre_status run_repeat(run *r, uint32_t index) {
     }
 }
 
+static void swap_arrays(run *r, const vyre_step *step) {
+    uint8_t *kept = r->arrays[step->resource];
+    r->arrays[step->resource] = r->arrays[step->size];
+    r->arrays[step->size] = kept;
+    uint32_t place = r->places[step->resource];
+    r->places[step->resource] = r->places[step->size];
+    r->places[step->size] = place;
+}
+
 static vyre_status run_steps(run *r, uint32_t first, uint32_t end) {
-    for (uint32_t i = first; i < end; i = r->ir->steps[i].end) {
-        VYRE_TRY(r->ir->steps[i].kind == VYRE_STEP_PHASE ? run_phase(r, r->ir->steps[i].size)
-                                                         : run_repeat(r, i));
+    const vyre_step *steps = r->ir->steps;
+    bool was_taken = false; /* the `if` in front of an `else` */
+    for (uint32_t i = first; i < end; i = steps[i].end) {
+        switch (steps[i].kind) {
+        case VYRE_STEP_PHASE: VYRE_TRY(run_phase(r, steps[i].size)); break;
+        case VYRE_STEP_SWAP: swap_arrays(r, &steps[i]); break;
+        case VYRE_STEP_IF:
+            was_taken = read_element(r, steps[i].resource, size_now(r, steps[i].size)) != 0;
+            VYRE_TRY(was_taken ? run_steps(r, i + 1, steps[i].end) : VYRE_OK);
+            break;
+        case VYRE_STEP_ELSE:
+            VYRE_TRY(was_taken ? VYRE_OK : run_steps(r, i + 1, steps[i].end));
+            break;
+        default: VYRE_TRY(run_repeat(r, i)); break;
+        }
     }
     return VYRE_OK;
 }
@@ -199,6 +227,8 @@ static vyre_status start(run *r, const cpu_executable *executable, const vyre_ca
     r->stop = stop;
     r->block = NULL;
     r->plan.block = NULL;
+    r->swaps = vyre_places_change(ir);
+    r->spare = NULL;
     if (executable->was_split) {
         vyre_status status =
             vyre_plan_init_again(&r->plan, executable->program, executable->program, true, call);
@@ -210,7 +240,7 @@ static vyre_status start(run *r, const cpu_executable *executable, const vyre_ca
     }
     r->call = call;
     uint64_t *lists = r->room;
-    size_t words = (size_t)count * 2 + (ir->step_count + 1) / 2;
+    size_t words = (size_t)count * 2 + (ir->step_count + 1) / 2 + (r->swaps ? count * 2 : 0);
     if (words > sizeof r->room / sizeof *r->room) {
         r->block = cpu_memory_take(words * sizeof *lists);
         lists = (uint64_t *)(void *)r->block;
@@ -221,6 +251,8 @@ static vyre_status start(run *r, const cpu_executable *executable, const vyre_ca
     r->arrays = (uint8_t **)(void *)lists;
     r->lengths = lists + count;
     r->iterations = (uint32_t *)(void *)(lists + (size_t)count * 2);
+    r->homes = (uint8_t **)(void *)(lists + words - (r->swaps ? count * 2 : 0));
+    r->places = (uint32_t *)(void *)(r->homes + count);
     for (uint32_t i = 0; i < count; i++) {
         r->arrays[i] = NULL;
         r->lengths[i] =
@@ -274,6 +306,39 @@ static vyre_status place_scratch(run *r) {
     return VYRE_OK;
 }
 
+static vyre_status copy_place(void *user, uint32_t to, uint32_t from, uint32_t like) {
+    run *r = user;
+    uint64_t bytes = array_bytes(r, like);
+    if (to == VYRE_NONE && !r->spare) {
+        r->spare = cpu_memory_take((size_t)bytes);
+        if (!r->spare) {
+            return vyre_no_memory("to run `%s`", vyre_program_name(r->executable->program));
+        }
+    }
+    cpu_copy(to == VYRE_NONE ? r->spare : r->homes[to],
+             from == VYRE_NONE ? r->spare : r->homes[from], bytes);
+    if (from == VYRE_NONE) { /* the next one may be larger */
+        cpu_memory_give(r->spare);
+        r->spare = NULL;
+    }
+    return VYRE_OK;
+}
+
+/* Runs the steps of a program that swaps, and brings the contents of buffers home. */
+static vyre_status run_swapping(run *r) {
+    for (uint32_t i = 0; i < r->array_count; i++) {
+        r->homes[i] = r->arrays[i];
+        r->places[i] = i;
+    }
+    vyre_status status = run_steps(r, 0, r->ir->step_count);
+    status = status ? status : vyre_places_settle(r->ir, r->places, r->array_count, copy_place, r);
+    for (uint32_t i = 0; i < r->array_count; i++) {
+        r->arrays[i] = r->homes[i];
+    }
+    cpu_memory_give(r->spare);
+    return status;
+}
+
 /* Runs the steps with the arithmetic that programs need, whatever the calling thread has set. */
 static vyre_status run_all(run *r) {
     vyre_status status = place_scratch(r);
@@ -283,7 +348,7 @@ static vyre_status run_all(run *r) {
                                   "cannot set the floating-point environment of this thread");
     }
     if (!status) {
-        status = run_steps(r, 0, r->ir->step_count);
+        status = r->swaps ? run_swapping(r) : run_steps(r, 0, r->ir->step_count);
         fesetenv(&callers);
     }
     return status;

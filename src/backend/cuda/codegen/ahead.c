@@ -25,7 +25,7 @@ static const char names[] = DEVICES(NAME);
 #undef NAME
 
 static vyre_status find_target(const char *device, cuda_target *out_target) {
-#define DEVICE(name, sm, isa) {name, {sm, isa, "phase", false}},
+#define DEVICE(name, sm, isa) {name, {sm, isa, "phase", false, 1}},
     static const struct {
         const char *name;
         cuda_target target;
@@ -57,7 +57,7 @@ vyre_status cuda_ahead(const vyre_program *program, const char *device, vyre_str
     cuda_target target;
     vyre_program *lowered;
     VYRE_TRY(find_target(device, &target));
-    VYRE_TRY(vyre_lower_program(program, &lowered));
+    VYRE_TRY(vyre_lower_program(program, !target.any_domain, &lowered));
     cuda_phase_info *infos = vyre_alloc_array(vyre_program_ir(lowered)->phase_count, sizeof *infos);
     vyre_status status = infos ? cuda_emit(lowered, &target, out_ptx, infos) : no_memory(program);
     vyre_free(infos);

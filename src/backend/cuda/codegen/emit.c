@@ -8,6 +8,7 @@
 #include "ir/cases.h"
 #include "ir/lookup.h"
 #include "ir/program.h"
+#include "pass/shared.h"
 
 cuda_layout cuda_layout_of(const vyre_ir *ir) {
     cuda_layout layout = {0};
@@ -377,6 +378,9 @@ static vyre_status write_entries(const vyre_program *program, const cuda_target 
                                  const emit_files *files, vyre_strbuf *out_ptx,
                                  cuda_phase_info *out_infos, size_t *out_ends) {
     const vyre_ir *ir = vyre_program_ir(program);
+    if (vyre_shared_is_sized(ir)) {
+        return vyre_shared_refuse(program);
+    }
     emit *e = vyre_alloc_zeroed(1, sizeof *e);
     bool made = e != NULL;
     const char *lack = NULL;
@@ -455,5 +459,6 @@ vyre_status cuda_emit(const vyre_program *program, const cuda_target *target, vy
         vyre_strbuf_puts(out_ptx, "\"\n");
     }
     vyre_strbuf_puts(out_ptx, files.count ? "\n" : "");
+    cuda_emit_constants(program, target, out_ptx);
     return write_entries(program, target, &files, out_ptx, out_infos, NULL);
 }

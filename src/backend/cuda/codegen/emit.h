@@ -35,11 +35,12 @@ typedef struct cuda_layout {
     uint32_t gate;     /* u64: pointer to a u32, or 0; phases of a `repeat while` do nothing where
                         * it is 0. It does not change while they run */
     uint32_t domain;   /* u64[3], 1 where there is no dimension; from memory: the maximum */
-    uint32_t groups;   /* u64[3]: domain / tile, rounded up */
+    uint32_t groups;   /* u64[3]: domain / tile, rounded up; from memory: the first is how many of
+                        * the elements there are */
     uint32_t shape;    /* u32[2]: what cuda_shape_of says */
-    uint32_t from;     /* u64: pointer to the element that a domain from memory is read from, or
-                        * to a copy of it made before the launch where the phase writes the
-                        * array; 0 where it is out of bounds */
+    uint32_t from;     /* u64: pointer to the elements that a domain from memory is read from, or
+                        * to a copy of them made before the launch where the phase writes the
+                        * array; 0 where the first is out of bounds */
     uint32_t stop;     /* u64: pointer to a u32 on the device; not 0 means to end soon. Behind
                         * it, at CUDA_STOP_HOST_AT, stands where the host says so. 0 where nobody
                         * will ask for that */
@@ -75,7 +76,11 @@ typedef struct cuda_target {
     uint32_t isa;       /* version of PTX, 63 for 6.3 */
     const char *prefix; /* of the entries' names */
     bool any_domain;    /* phases may run over more than the domain that is theirs */
+    uint32_t codes;     /* programs in one text; 0 means one */
 } cuda_target;
+
+/* Constant memory of a module, which the constant arrays of its programs are in while they fit. */
+enum { CUDA_CONSTANT_BYTES = 65536 };
 
 /* How a device multiplies matrices of i8: by its own instruction, by four of the older one, or not
  * at all but for words of four. */
@@ -109,9 +114,12 @@ bool cuda_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array);
 VYRE_MUST_USE vyre_status cuda_emit(const vyre_program *program, const cuda_target *target,
                                     vyre_strbuf *out_ptx, cuda_phase_info *out_infos);
 
-/* The entries of a program alone, without the head of the file, for several in one. `out_ends`, if
- * given, has one a phase: where its entry ends in the text. */
+/* The entries of a program alone, without the head of the file, for several in one. The constant
+ * arrays that they name stand in front of them. `out_ends`, if given, has one a phase: where its
+ * entry ends in the text. */
 void cuda_emit_head(const cuda_target *target, vyre_strbuf *out_ptx);
+void cuda_emit_constants(const vyre_program *program, const cuda_target *target,
+                         vyre_strbuf *out_ptx);
 VYRE_MUST_USE vyre_status cuda_emit_entries(const vyre_program *program, const cuda_target *target,
                                             vyre_strbuf *out_ptx, cuda_phase_info *out_infos,
                                             size_t *out_ends);

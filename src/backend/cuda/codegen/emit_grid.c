@@ -2,6 +2,8 @@
 #include "backend/cuda/codegen/emit_state.h"
 #include "ir/lookup.h"
 
+enum { OPEN_BITS = 8 }; /* of CUDA_OPEN_THREADS */
+
 /* Positions */
 
 static cuda_reg special(emit *e, const char *name) {
@@ -37,12 +39,19 @@ static cuda_reg has_all_parts(emit *e) {
     return cuda_two(&e->w, "setp.eq.u32", CUDA_PRED, e->parts_now, cuda_u32(e->facts.parts));
 }
 
-/* The number that a domain from memory is, at most the maximum; groups follow from it. */
-static void read_domain(emit *e) {
+/* The number that a side of a domain from memory is, at most the maximum. */
+static void read_side(emit *e, cuda_reg from, uint32_t d) {
     cuda_writer *w = &e->w;
     vyre_type type = vyre_resource_type(&e->ir->resources[e->phase->from_resource]);
-    cuda_reg from = cuda_emit_frame(e, CUDA_B64, e->layout.from);
-    cuda_reg exists = cuda_two(w, "setp.ne.u64", CUDA_PRED, from, cuda_u64(0));
+    cuda_reg exists = cuda_none();
+    if (d) {
+        cuda_reg there = cuda_emit_frame(e, CUDA_B64, e->layout.groups);
+        exists = cuda_two(w, "setp.gt.u64", CUDA_PRED, there, cuda_u64(d));
+        from =
+            cuda_two(w, "add.u64", CUDA_B64, from, cuda_u64((uint64_t)d * vyre_type_bytes(type)));
+    } else {
+        exists = cuda_two(w, "setp.ne.u64", CUDA_PRED, from, cuda_u64(0));
+    }
     cuda_reg count = cuda_emit_zero(e, cuda_class_of(type));
     cuda_emit_if(e, exists, "ld.global.nc.%s %s, [%s]", cuda_emit_memory_type(type),
                  cuda_reg_name(count).text, cuda_reg_name(from).text);
@@ -52,12 +61,61 @@ static void read_domain(emit *e) {
     if (cuda_is_signed(type)) {
         count = cuda_two(w, "max.s64", CUDA_B64, count, cuda_u64(0));
     }
-    e->domain[0] = cuda_two(w, "min.u64", CUDA_B64, count, e->domain[0]);
+    e->domain[d] = cuda_two(w, "min.u64", CUDA_B64, count, e->domain[d]);
+}
+
+/* The bits of a tile along x or y, where there is no workgroup clause. */
+static cuda_reg shape_bits(emit *e, uint32_t d) {
+    cuda_reg bits = cuda_emit_frame(e, CUDA_B32, e->layout.shape + 4 * d);
+    return d ? cuda_two(&e->w, "and.b32", CUDA_B32, bits,
+                        cuda_u32((UINT32_C(1) << CUDA_SHAPE_PARTS) - 1))
+             : bits;
+}
+
+/* Groups of a domain of several dimensions without a workgroup clause. */
+static void count_open_groups(emit *e) {
+    cuda_writer *w = &e->w;
+    cuda_reg bits[3] = {shape_bits(e, 0), shape_bits(e, 1), cuda_none()};
+    cuda_reg rest = cuda_two(w, "add.u32", CUDA_B32, bits[0], bits[1]);
+    bits[2] = cuda_two(w, "sub.u32", CUDA_B32, cuda_u32(OPEN_BITS), rest);
+    for (uint32_t d = 0; d < e->phase->dimensions; d++) {
+        cuda_reg domain = e->domain[d];
+        if (d == 0 && e->facts.parts > 1) {
+            cuda_reg parts = wide(e, e->parts_now);
+            cuda_reg sum = cuda_two(w, "add.u64", CUDA_B64, domain, parts);
+            sum = cuda_two(w, "sub.u64", CUDA_B64, sum, cuda_u64(1));
+            domain = cuda_integer_op(w, VYRE_OP_DIV, VYRE_TYPE_U64, sum, parts);
+        }
+        cuda_reg mask = cuda_two(w, "shl.b64", CUDA_B64, cuda_u64(UINT64_MAX), bits[d]);
+        mask = cuda_one(w, "not.b64", CUDA_B64, mask);
+        cuda_reg sum = cuda_two(w, "add.u64", CUDA_B64, domain, mask);
+        e->groups[d] = cuda_two(w, "shr.u64", CUDA_B64, sum, bits[d]);
+    }
+}
+
+/* A domain from memory; groups follow from it. */
+static void read_domain(emit *e) {
+    cuda_writer *w = &e->w;
+    cuda_reg from = cuda_emit_frame(e, CUDA_B64, e->layout.from);
+    for (uint32_t d = 0; d < e->phase->dimensions; d++) {
+        read_side(e, from, d);
+    }
     const uint32_t *size = e->phase->workgroup;
-    uint32_t tile = size[0] ? size[0] : CUDA_OPEN_THREADS;
+    if (size[0]) {
+        for (uint32_t d = 0; d < e->phase->dimensions; d++) {
+            cuda_reg sum = cuda_two(w, "add.u64", CUDA_B64, e->domain[d], cuda_u64(size[d] - 1));
+            e->groups[d] = cuda_integer_op(w, VYRE_OP_DIV, VYRE_TYPE_U64, sum, cuda_u64(size[d]));
+        }
+        return;
+    }
+    if (e->phase->dimensions > 1) {
+        count_open_groups(e);
+        return;
+    }
+    uint32_t tile = CUDA_OPEN_THREADS;
     cuda_reg sum = cuda_two(w, "add.u64", CUDA_B64, e->domain[0], cuda_u64(tile - 1));
     e->groups[0] = cuda_integer_op(w, VYRE_OP_DIV, VYRE_TYPE_U64, sum, cuda_u64(tile));
-    if (!size[0] && e->facts.parts > 1) {
+    if (e->facts.parts > 1) {
         uint32_t all = tile * e->facts.parts;
         sum = cuda_two(w, "add.u64", CUDA_B64, e->domain[0], cuda_u64(all - 1));
         cuda_reg fewer = cuda_integer_op(w, VYRE_OP_DIV, VYRE_TYPE_U64, sum, cuda_u64(all));
@@ -79,10 +137,7 @@ static cuda_reg find_open(emit *e, uint32_t out) {
         e->position[1] = e->position[2] = cuda_u32(0);
         return x;
     }
-    cuda_reg bits[2] = {cuda_emit_frame(e, CUDA_B32, e->layout.shape),
-                        cuda_emit_frame(e, CUDA_B32, e->layout.shape + 4)};
-    bits[1] =
-        cuda_two(w, "and.b32", CUDA_B32, bits[1], cuda_u32((UINT32_C(1) << CUDA_SHAPE_PARTS) - 1));
+    cuda_reg bits[2] = {shape_bits(e, 0), shape_bits(e, 1)};
     cuda_reg rest = e->thread, first = cuda_none();
     for (uint32_t d = 0; d < 3; d++) {
         cuda_reg local = rest, start = wide(e, e->group[d]);
@@ -259,8 +314,11 @@ void cuda_emit_groups(emit *e) {
     if (e->phase->from_resource != VYRE_NONE) {
         read_domain(e);
         if (!e->info->ordered) { /* there may be fewer groups than blocks */
-            cuda_reg at = wide(e, special(e, names[0]));
-            cuda_emit_if(e, cuda_two(&e->w, "setp.ge.u64", CUDA_PRED, at, e->groups[0]), "exit");
+            for (uint32_t d = 0; d < e->phase->dimensions; d++) {
+                cuda_reg at = wide(e, special(e, names[d]));
+                cuda_emit_if(e, cuda_two(&e->w, "setp.ge.u64", CUDA_PRED, at, e->groups[d]),
+                             "exit");
+            }
         }
     }
     if (e->info->ordered) {

@@ -6,11 +6,10 @@
 #include "ir/lookup.h"
 
 const char *cuda_emit_space(const emit *e, uint32_t resource) {
-    static const char *const names[] = {[VYRE_RESOURCE_BUFFER] = "global",
-                                        [VYRE_RESOURCE_SCRATCH] = "global",
-                                        [VYRE_RESOURCE_SHARED] = "shared",
-                                        [VYRE_RESOURCE_PRIVATE] = "local",
-                                        [VYRE_RESOURCE_FIELD] = "global"};
+    static const char *const names[] = {
+        [VYRE_RESOURCE_BUFFER] = "global",  [VYRE_RESOURCE_SCRATCH] = "global",
+        [VYRE_RESOURCE_SHARED] = "shared",  [VYRE_RESOURCE_PRIVATE] = "local",
+        [VYRE_RESOURCE_CONSTANT] = "const", [VYRE_RESOURCE_FIELD] = "global"};
     return names[e->ir->resources[resource].kind];
 }
 
@@ -30,7 +29,8 @@ static vyre_type element_type(const emit *e, uint32_t resource) {
 }
 
 bool cuda_emit_is_local(const emit *e, uint32_t resource) {
-    return !vyre_resource_is_global(&e->ir->resources[resource]);
+    vyre_resource_kind kind = (vyre_resource_kind)e->ir->resources[resource].kind;
+    return kind == VYRE_RESOURCE_SHARED || kind == VYRE_RESOURCE_PRIVATE;
 }
 
 /* From one element to the next. */
@@ -225,15 +225,14 @@ emit_element cuda_emit_find(emit *e, uint32_t inst, uint32_t part) {
     cuda_reg index = cuda_emit_operand(e, operand, part);
     emit_element found = {.inside = cuda_none()};
     uint64_t length = e->ir->resources[resource].length;
-    if (index.immediate &&
-        (cuda_emit_is_local(e, resource)
-             ? index.bits >= length
-             : index.bits > UINT32_MAX || (cuda_is_signed(type) && index.bits > INT32_MAX))) {
+    bool has_length = !vyre_resource_is_global(&e->ir->resources[resource]);
+    if (index.immediate && (has_length ? index.bits >= length
+                                       : index.bits > UINT32_MAX ||
+                                             (cuda_is_signed(type) && index.bits > INT32_MAX))) {
         found.never = true;
         return found;
     }
-    if (!cuda_is_inside(&e->facts, inst) &&
-        (!index.immediate || !cuda_emit_is_local(e, resource))) {
+    if (!cuda_is_inside(&e->facts, inst) && (!index.immediate || !has_length)) {
         found.inside = cuda_emit_inside(e, resource, type, index);
     }
     emit_where where = shared_where(e, inst, operand, cuda_varies(&e->facts, operand) ? part : 0);
@@ -245,6 +244,9 @@ emit_element cuda_emit_find(emit *e, uint32_t inst, uint32_t part) {
 const char *cuda_emit_load_name(const emit *e, uint32_t resource) {
     if (cuda_emit_is_local(e, resource)) {
         return e->ir->resources[resource].kind == VYRE_RESOURCE_SHARED ? "ld.shared" : "ld.local";
+    }
+    if (e->ir->resources[resource].kind == VYRE_RESOURCE_CONSTANT) {
+        return *cuda_emit_constant_space(e) == 'c' ? "ld.const" : "ld.global.nc";
     }
     return e->facts.written[resource] ? "ld.global" : "ld.global.nc";
 }

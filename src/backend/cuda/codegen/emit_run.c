@@ -333,9 +333,8 @@ void cuda_emit_rows(emit *e, const emit_row *rows, uint32_t count, uint32_t esca
 
 static bool is_row(const emit *e, uint32_t resource, uint32_t index) {
     return e->parts > 1 && e->end_part - e->first_part == e->parts &&
-           !cuda_emit_is_local(e, resource) &&
-           !vyre_resource_is_field(&e->ir->resources[resource]) && vyre_operand_is_value(index) &&
-           emit_fact(e, index)->unit;
+           e->ir->resources[resource].kind <= VYRE_RESOURCE_SCRATCH &&
+           vyre_operand_is_value(index) && emit_fact(e, index)->unit;
 }
 
 /* Whether it is the row at the thread's own position, which fits: otherwise the thread would have
@@ -428,7 +427,8 @@ static const vyre_access_group *group_of(const emit *e, uint32_t inst) {
         return NULL;
     }
     uint32_t resource = vyre_access_resource(&e->ir->insts[inst]);
-    if (cuda_emit_is_local(e, resource) && e->ir->resources[resource].length < group->count) {
+    const vyre_resource *row = &e->ir->resources[resource];
+    if (row->kind > VYRE_RESOURCE_SCRATCH && row->length < group->count) {
         return NULL;
     }
     bool can = true; /* the same answer for all of them, whose indices may be of other types */

@@ -4,6 +4,7 @@
  *   emit_block.c     control flow                             emit_memory.c    loads and stores
  *   emit_run.c       neighbouring elements                    emit_atomic.c    atomics
  *   emit_group.c     barriers, shared arrays                  emit_subgroup.c  subgroups
+ *   emit_constant.c  constant arrays
  */
 #ifndef VYRE_CUDA_CODEGEN_EMIT_STATE_H
 #define VYRE_CUDA_CODEGEN_EMIT_STATE_H
@@ -22,7 +23,7 @@ typedef struct emit_open {
 
 /* What is known of an array, once somebody asked. */
 typedef struct emit_array {
-    cuda_reg base;         /* global: its pointer */
+    cuda_reg base;         /* global and constant: its pointer */
     cuda_reg length;       /* elements, u64 */
     cuda_reg limit;        /* the same as u32 */
     cuda_reg signed_limit; /* what a number that may be negative must be below, as u32 */
@@ -188,7 +189,10 @@ emit_place_text cuda_emit_place_of(const emit *e, uint32_t resource, emit_where 
 cuda_reg cuda_emit_inside(emit *e, uint32_t resource, vyre_type type, cuda_reg index);
 /* The element of an access. */
 emit_element cuda_emit_find(emit *e, uint32_t inst, uint32_t part);
-bool cuda_emit_is_local(const emit *e, uint32_t resource);
+bool cuda_emit_is_local(const emit *e, uint32_t resource); /* shared or private */
+/* The state space of all constant arrays, and the register with the address of one. */
+const char *cuda_emit_constant_space(const emit *e);
+cuda_reg cuda_emit_constant_base(emit *e, uint32_t resource);
 const char *cuda_emit_space(const emit *e, uint32_t resource);
 const char *cuda_emit_load_name(const emit *e, uint32_t resource);
 const char *cuda_emit_memory_type(vyre_type type);

@@ -125,7 +125,9 @@ cuda_reg cuda_emit_base(emit *e, uint32_t resource) {
     resource = table_entry(e, resource);
     cuda_reg base = e->arrays[resource].base;
     if (!base.kind) {
-        base = cuda_emit_frame(e, CUDA_B64, e->layout.arrays + 8 * resource);
+        base = e->ir->resources[resource].kind == VYRE_RESOURCE_CONSTANT
+                   ? cuda_emit_constant_base(e, resource)
+                   : cuda_emit_frame(e, CUDA_B64, e->layout.arrays + 8 * resource);
         e->arrays[resource].base = base;
     }
     return base;

@@ -1,6 +1,7 @@
 #include "backend/cuda/codegen/write.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "ir/lookup.h"
 
@@ -81,7 +82,21 @@ cuda_reg cuda_one(cuda_writer *w, const char *op, cuda_class to, cuda_reg a) {
     return list[0];
 }
 
+/* After a branch on `setp.ne x, K`, ptxas 13.0 replaces x with K, and then loses a `not` of x that
+ * it has merged into another operation: `a & ~x` becomes `a & K`. It does not do so after
+ * `setp.eq`. */
+static cuda_reg differ(cuda_writer *w, const char *type, cuda_reg a, cuda_reg b) {
+    cuda_reg equal = cuda_new(w, CUDA_PRED);
+    cuda_line(w, "setp.eq.%s %s, %s, %s", type, cuda_reg_name(equal).text, cuda_reg_name(a).text,
+              cuda_reg_name(b).text);
+    return cuda_one(w, "not.pred", CUDA_PRED, equal);
+}
+
 cuda_reg cuda_two(cuda_writer *w, const char *op, cuda_class to, cuda_reg a, cuda_reg b) {
+    static const char differs[] = "setp.ne.";
+    if (!strncmp(op, differs, sizeof differs - 1)) {
+        return differ(w, op + sizeof differs - 1, a, b);
+    }
     cuda_reg list[] = {cuda_new(w, to), a, b};
     put(w, op, list, 3);
     return list[0];

@@ -81,7 +81,7 @@ static vyre_status download_outputs(cuda_run *run, vyre_output *outputs) {
         uint32_t row = ir->args[arg].resource;
         if (row != VYRE_NONE && ir->resources[row].access != VYRE_ACCESS_IN) {
             const vyre_output *to = &outputs[output++];
-            status = cuda_download(run->stream, to->data, run->blocks[row]->address, to->size);
+            status = cuda_download(run->stream, to->data, cuda_run_array(run, row), to->size);
         }
     }
     return status;

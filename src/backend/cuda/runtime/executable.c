@@ -171,7 +171,9 @@ static vyre_status describe(cuda_code *code, vyre_program *program) {
     code->overwritten = vyre_alloc_zeroed(code->ir->resource_count + 1, sizeof *code->overwritten);
     code->has_barrier = vyre_program_stats(program).grid_barriers;
     for (uint32_t i = 0; i < code->ir->step_count; i++) {
-        code->has_while |= code->ir->steps[i].kind == VYRE_STEP_REPEAT_WHILE;
+        code->has_while |= code->ir->steps[i].kind == VYRE_STEP_REPEAT_WHILE ||
+                           code->ir->steps[i].kind == VYRE_STEP_IF;
+        code->swaps |= code->ir->steps[i].kind == VYRE_STEP_SWAP;
     }
     for (uint32_t i = 0; i < code->phase_count; i++) {
         uint32_t from = code->ir->phases[i].from_resource;

@@ -36,6 +36,7 @@ typedef struct cuda_code {
     uint32_t phase_count;
     uint32_t *overwritten; /* by resource, as vyre_fill_find says */
     bool has_while;        /* the host looks at memory to know how it goes on */
+    bool swaps;            /* arrays */
     bool has_barrier;      /* grid barriers */
     bool has_counters;     /* phases with counters of their own */
     bool copies_element;   /* of a domain from memory, before the phase that overwrites it */

@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "backend/cuda/runtime/run.h"
+#include "backend/cuda/runtime/swap.h"
 #include "base/alloc.h"
 #include "base/status.h"
+#include "ir/size.h"
 
 enum { GATE, NEXT, NUMBERS };            /* words on the device */
 enum { MOST_NODES = 64, MOST_EACH = 8 }; /* of a row, but for one of a single iteration */
@@ -14,6 +16,7 @@ enum {
     MOST_KEPT = 4
 };                    /* iterations until the host looks again; rows of a code */
 enum { BY_HOST = 4 }; /* iterations before a row is made */
+enum { MOST_PERIOD = 8 };
 
 /* The parameters of the kernel. */
 typedef struct iteration_frame {
@@ -123,13 +126,42 @@ static bool write_key(cuda_iterations *iterations, const cuda_run *run) {
     return key;
 }
 
+/* Whether a size uses a counter that a row does not set: the row's own, or one further out. */
+static bool uses_outside(const vyre_ir *ir, uint32_t size, uint32_t row) {
+    bool found = false;
+    if (size != VYRE_NONE) {
+        for (uint32_t i = vyre_size_first(ir, size); i <= size && !found; i++) {
+            found = ir->sizes[i].op == VYRE_SIZE_ITERATION && ir->sizes[i].a <= row;
+        }
+    }
+    return found;
+}
+
+static bool counts_outside(const vyre_ir *ir, uint32_t step, uint32_t row) {
+    if (ir->steps[step].kind == VYRE_STEP_REPEAT_COUNT) {
+        return uses_outside(ir, ir->steps[step].size, row);
+    }
+    const vyre_phase *phase = &ir->phases[ir->steps[step].size];
+    bool found = uses_outside(ir, phase->from_index, row);
+    for (uint32_t i = 0; i < phase->dimensions && !found; i++) {
+        found = uses_outside(ir, phase->domain[i], row);
+    }
+    return found;
+}
+
 /* Launches of an iteration; 0 if only the host can do it. */
-static uint64_t count_launches(const cuda_run *run, uint32_t first, uint32_t end) {
+static uint64_t count_launches(const cuda_run *run, uint32_t row, uint32_t first, uint32_t end) {
     const cuda_code *code = run->code;
     uint64_t count = 0;
     for (uint32_t i = first; i < end; i = code->ir->steps[i].end) {
         const vyre_step *step = &code->ir->steps[i];
-        if (step->kind == VYRE_STEP_REPEAT_WHILE) {
+        if (step->kind == VYRE_STEP_SWAP) {
+            continue;
+        }
+        if (step->kind != VYRE_STEP_PHASE && step->kind != VYRE_STEP_REPEAT_COUNT) {
+            return 0;
+        }
+        if (counts_outside(code->ir, i, row)) {
             return 0;
         }
         if (step->kind == VYRE_STEP_PHASE) {
@@ -142,7 +174,7 @@ static uint64_t count_launches(const cuda_run *run, uint32_t first, uint32_t end
             continue;
         }
         uint64_t size = run->call->sizes[step->size];
-        uint64_t inside = 1 + count_launches(run, i + 1, step->end);
+        uint64_t inside = 1 + count_launches(run, row, i + 1, step->end);
         if (inside == 1) {
             return 0;
         }
@@ -244,7 +276,7 @@ static vyre_status put_nodes(cuda_run *run, cuda_iterations *iterations) {
     const uint64_t gate = word_at(iterations, GATE), numbers = word_at(iterations, NUMBERS),
                    none = 0;
     memcpy(&frame.element, run->frame + layout->arrays + (size_t)step->resource * 8, 8);
-    frame.element += run->call->sizes[step->size] * bytes;
+    frame.element += cuda_run_size(run, step->size) * bytes;
     memcpy(run->frame + layout->gate, &gate, 8);
     memcpy(run->frame + layout->device_iterations, &numbers, 8);
     run->replay = &iterations->replay;
@@ -265,7 +297,9 @@ static vyre_status put_nodes(cuda_run *run, cuda_iterations *iterations) {
 static vyre_status prepare(cuda_run *run, cuda_iterations *iterations, uint64_t launches) {
     cuda_replay *replay = &iterations->replay;
     uint64_t each = MOST_NODES / (launches + 1);
-    iterations->each = each > MOST_EACH ? MOST_EACH : each ? (uint32_t)each : 1;
+    each = each > MOST_EACH ? MOST_EACH : each ? each : 1;
+    iterations->each = (uint32_t)(each < iterations->period ? iterations->period
+                                                            : each - each % iterations->period);
     vyre_status status = cuda_replay_begin(run->device, replay);
     status = status ? status : put_nodes(run, iterations);
     status = status ? status : cuda_replay_end(run->device, replay);
@@ -285,6 +319,17 @@ static vyre_status prepare(cuda_run *run, cuda_iterations *iterations, uint64_t 
     return status;
 }
 
+/* Whether the repeat swaps the array that its condition is in. */
+static bool is_swapped(const vyre_ir *ir, uint32_t repeat) {
+    const vyre_step *steps = ir->steps;
+    bool found = false;
+    for (uint32_t i = repeat + 1; i < steps[repeat].end && !found; i++) {
+        found = steps[i].kind == VYRE_STEP_SWAP && (steps[i].resource == steps[repeat].resource ||
+                                                    steps[i].size == steps[repeat].resource);
+    }
+    return found;
+}
+
 /* The row of a repeat for this run; NULL if it is too early to make one. */
 static vyre_status find(cuda_run *run, uint32_t step, uint64_t iteration,
                         cuda_iterations **out_iterations) {
@@ -293,14 +338,20 @@ static vyre_status find(cuda_run *run, uint32_t step, uint64_t iteration,
         iterations = iterations->next;
     }
     *out_iterations = iterations;
-    if (iterations) {
+    if (iterations && (!run->code->swaps || is_for(iterations, run, step))) {
         return VYRE_OK;
     }
+    *out_iterations = NULL;
     uint64_t launches = run->code->layout.by_pointer
                             ? 0
-                            : count_launches(run, step + 1, run->code->ir->steps[step].end);
-    if (!launches) {
+                            : count_launches(run, step, step + 1, run->code->ir->steps[step].end);
+    uint32_t period = launches ? cuda_swap_period(run, step, MOST_PERIOD) : 0;
+    if (!period || is_swapped(run->code->ir, step)) {
         return VYRE_OK;
+    }
+    if (iterations) { /* a swap further out has moved the arrays */
+        *out_iterations = iterations;
+        return prepare(run, iterations, launches);
     }
     vyre_status status = VYRE_OK;
     iterations = take_kept(run, step);
@@ -312,6 +363,7 @@ static vyre_status find(cuda_run *run, uint32_t step, uint64_t iteration,
     }
     iterations->next = run->held_iterations;
     run->held_iterations = iterations;
+    iterations->period = period;
     if (!iterations->replay.exec || !is_for(iterations, run, step)) {
         status = prepare(run, iterations, launches);
     }
@@ -352,4 +404,26 @@ vyre_status cuda_iterations_put(cuda_run *run, uint32_t step, uint64_t iteration
         *out_count += iterations->each;
     }
     return status;
+}
+
+vyre_status cuda_iterations_swap(cuda_run *run, uint32_t step, uint64_t first) {
+    const cuda_iterations *iterations = run->held_iterations;
+    while (iterations && iterations->step != step) {
+        iterations = iterations->next;
+    }
+    if (!iterations || iterations->period == 1) {
+        return VYRE_OK;
+    }
+    uint32_t next;
+    VYRE_TRY(cuda_check(run->device,
+                        run->device->cuda->cuMemcpyDtoHAsync(
+                            run->stream->word, word_at(iterations, NEXT), 4, run->stream->handle),
+                        "reading the iteration count"));
+    VYRE_TRY(cuda_run_wait(run));
+    memcpy(&next, run->stream->word, sizeof next);
+    uint32_t done = (next - (uint32_t)first) % iterations->period;
+    for (uint32_t i = 0; i < done; i++) {
+        cuda_swap_steps(run, step + 1, run->code->ir->steps[step].end);
+    }
+    return VYRE_OK;
 }

@@ -18,6 +18,8 @@ typedef struct cuda_iterations {
     cuda_block *words;
     uint32_t *host_words; /* what they start as */
     uint32_t step, each;  /* iterations of one launch */
+    uint32_t period;      /* iterations after which all arrays are where they were; each is as many
+                           * times that */
     struct cuda_iterations *next;
 } cuda_iterations;
 
@@ -33,6 +35,9 @@ VYRE_MUST_USE vyre_status cuda_iterations_put(struct cuda_run *run, uint32_t ste
 /* For a run whose launches go into such a row: the number of a repeat inside of it. */
 VYRE_MUST_USE vyre_status cuda_iterations_number(struct cuda_run *run, uint32_t step,
                                                  uint32_t number);
+/* The last row of a repeat, which started with iteration `first`, is through: gives the run's
+ * arrays the places where the iterations that were have left them. */
+VYRE_MUST_USE vyre_status cuda_iterations_swap(struct cuda_run *run, uint32_t step, uint64_t first);
 /* The run is over, and nothing of it is under way. */
 void cuda_iterations_end(struct cuda_run *run);
 

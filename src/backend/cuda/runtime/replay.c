@@ -5,10 +5,19 @@
 #include "backend/cuda/runtime/run.h"
 #include "base/alloc.h"
 #include "base/status.h"
+#include "ir/lookup.h"
 
 void cuda_replays_init(cuda_replays *replays) {
     memset(replays, 0, sizeof *replays);
     pthread_mutex_init(&replays->lock, NULL);
+}
+
+static void give_all(cuda_device *device, cuda_block *list) {
+    while (list) {
+        cuda_block *next = list->next;
+        cuda_memory_give(device, list);
+        list = next;
+    }
 }
 
 void cuda_replay_drop(cuda_device *device, cuda_replay *replay) {
@@ -18,11 +27,8 @@ void cuda_replay_drop(cuda_device *device, cuda_replay *replay) {
         CUresult second = replay->graph ? cuda->cuGraphDestroy(replay->graph) : CUDA_SUCCESS;
         vyre_status_free(cuda_check(device, first ? first : second, "ending a graph"));
     }
-    while (replay->scratch) {
-        cuda_block *next = replay->scratch->next;
-        cuda_memory_give(device, replay->scratch);
-        replay->scratch = next;
-    }
+    give_all(device, replay->scratch);
+    give_all(device, replay->spares);
     cuda_memory_give(device, replay->counters);
     vyre_vec_free(&replay->nodes);
     vyre_free(replay->key);
@@ -45,12 +51,25 @@ static uint64_t count_steps(const cuda_code *code, const vyre_call *call, uint32
             count += call->grids[step->size].domain[0] != 0;
             continue;
         }
+        if (step->kind == VYRE_STEP_SWAP) {
+            continue;
+        }
         uint64_t iterations = call->sizes[step->size];
         uint64_t inside = count_steps(code, call, i + 1, step->end);
         count += inside && iterations > CUDA_REPLAY_MOST / inside ? CUDA_REPLAY_MOST + 1
                                                                   : iterations * inside;
     }
     return count > CUDA_REPLAY_MOST ? CUDA_REPLAY_MOST + 1 : count;
+}
+
+/* A node of a graph copies less than 2 GiB. */
+static bool can_copy(const cuda_code *code, const vyre_call *call) {
+    bool can = true;
+    for (uint32_t arg = 0; arg < code->ir->arg_count && can; arg++) {
+        can = code->ir->args[arg].resource == VYRE_NONE ||
+              call->arguments[arg] * vyre_arg_bytes(code->ir, &code->ir->args[arg]) <= INT32_MAX;
+    }
+    return can;
 }
 
 bool cuda_replay_is_worth(const cuda_code *code, const vyre_call *call) {
@@ -65,23 +84,26 @@ bool cuda_replay_is_worth(const cuda_code *code, const vyre_call *call) {
     for (uint32_t i = 0; i < code->layout.array_count; i++) {
         count += cuda_run_fills(code, call, i);
     }
+    if (code->swaps && !can_copy(code, call)) {
+        return false;
+    }
     return count >= CUDA_REPLAY_LEAST && count <= CUDA_REPLAY_MOST;
 }
 
 /* One node behind the other: a phase sees what those before it wrote. */
 static vyre_status add_node(cuda_device *device, cuda_replay *replay, CUgraphNode node,
-                            CUfunction function, CUresult result) {
-    if (!result && !vyre_vec_push(&replay->nodes, (cuda_node){node, function})) {
+                            CUfunction function, bool is_copy, CUresult result) {
+    if (!result && !vyre_vec_push(&replay->nodes, (cuda_node){node, function, is_copy})) {
         return vyre_no_memory("for a graph of launches");
     }
     return cuda_check(device, result, "adding to a graph");
 }
 
 /* The node to be updated next; NULL if the shape is another one. */
-static cuda_node *next_node(cuda_replay *replay, CUfunction function) {
+static cuda_node *next_node(cuda_replay *replay, CUfunction function, bool is_copy) {
     cuda_node *node =
         replay->next < replay->nodes.count ? &replay->nodes.items[replay->next++] : NULL;
-    if (!node || node->function != function) {
+    if (!node || node->function != function || node->is_copy != is_copy) {
         replay->is_changed = true;
         node = NULL;
     }
@@ -92,7 +114,7 @@ vyre_status cuda_replay_kernel(cuda_device *device, cuda_replay *replay,
                                const CUDA_KERNEL_NODE_PARAMS *parameters) {
     const cuda_table *cuda = device->cuda;
     if (replay->exec) {
-        cuda_node *known = next_node(replay, parameters->func);
+        cuda_node *known = next_node(replay, parameters->func, false);
         return known ? cuda_check(device,
                                   cuda->cuGraphExecKernelNodeSetParams(replay->exec, known->node,
                                                                        parameters),
@@ -104,7 +126,7 @@ vyre_status cuda_replay_kernel(cuda_device *device, cuda_replay *replay,
     CUresult result = cuda->cuGraphAddKernelNode(
         &node, replay->graph, count ? &replay->nodes.items[count - 1].node : NULL, count != 0,
         parameters);
-    return add_node(device, replay, node, parameters->func, result);
+    return add_node(device, replay, node, parameters->func, false, result);
 }
 
 vyre_status cuda_replay_fill(cuda_device *device, cuda_replay *replay, CUdeviceptr address,
@@ -112,7 +134,7 @@ vyre_status cuda_replay_fill(cuda_device *device, cuda_replay *replay, CUdevicep
     const cuda_table *cuda = device->cuda;
     const CUDA_MEMSET_NODE_PARAMS parameters = {address, 0, 0, 1, (size_t)bytes, 1};
     if (replay->exec) {
-        cuda_node *known = next_node(replay, NULL);
+        cuda_node *known = next_node(replay, NULL, false);
         return known ? cuda_check(device,
                                   cuda->cuGraphExecMemsetNodeSetParams(
                                       replay->exec, known->node, &parameters, device->context),
@@ -124,7 +146,37 @@ vyre_status cuda_replay_fill(cuda_device *device, cuda_replay *replay, CUdevicep
     CUresult result = cuda->cuGraphAddMemsetNode(
         &node, replay->graph, count ? &replay->nodes.items[count - 1].node : NULL, count != 0,
         &parameters, device->context);
-    return add_node(device, replay, node, NULL, result);
+    return add_node(device, replay, node, NULL, false, result);
+}
+
+vyre_status cuda_replay_copy(cuda_device *device, cuda_replay *replay, CUdeviceptr to,
+                             CUdeviceptr from, uint64_t bytes) {
+    const cuda_table *cuda = device->cuda;
+    const CUDA_MEMCPY3D parameters = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                                      .srcDevice = from,
+                                      .srcPitch = (size_t)bytes,
+                                      .srcHeight = 1,
+                                      .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                                      .dstDevice = to,
+                                      .dstPitch = (size_t)bytes,
+                                      .dstHeight = 1,
+                                      .WidthInBytes = (size_t)bytes,
+                                      .Height = 1,
+                                      .Depth = 1};
+    if (replay->exec) {
+        cuda_node *known = next_node(replay, NULL, true);
+        return known ? cuda_check(device,
+                                  cuda->cuGraphExecMemcpyNodeSetParams(
+                                      replay->exec, known->node, &parameters, device->context),
+                                  "changing a graph")
+                     : VYRE_OK;
+    }
+    size_t count = replay->nodes.count;
+    CUgraphNode node = NULL;
+    CUresult result = cuda->cuGraphAddMemcpyNode(
+        &node, replay->graph, count ? &replay->nodes.items[count - 1].node : NULL, count != 0,
+        &parameters, device->context);
+    return add_node(device, replay, node, NULL, true, result);
 }
 
 /* What a graph depends on: buffers, arguments and grids; all else follows from them. */
@@ -202,7 +254,7 @@ static vyre_status place(cuda_device *device, cuda_replay *replay, cuda_run *run
 
 vyre_status cuda_replay_begin(cuda_device *device, cuda_replay *replay) {
     replay->next = 0;
-    replay->is_changed = false;
+    replay->is_changed = replay->exec && replay->spares; /* these belong to the sizes it was for */
     return replay->graph ? VYRE_OK
                          : cuda_check(device, device->cuda->cuGraphCreate(&replay->graph, 0),
                                       "making a graph");

@@ -13,7 +13,8 @@
 
 typedef struct cuda_node {
     CUgraphNode node;
-    CUfunction function; /* NULL: a fill */
+    CUfunction function; /* NULL: a fill or a copy */
+    bool is_copy;
 } cuda_node;
 
 typedef struct cuda_replay {
@@ -26,6 +27,7 @@ typedef struct cuda_replay {
     size_t key_words;
     cuda_block *counters; /* its own, and scratch arrays of its own, since streams overlap */
     cuda_block *scratch;  /* a list */
+    cuda_block *spares;   /* a list: for exchanging buffers */
     uint64_t used;        /* when */
 } cuda_replay;
 
@@ -67,5 +69,7 @@ VYRE_MUST_USE vyre_status cuda_replay_kernel(struct cuda_device *device, cuda_re
                                              const CUDA_KERNEL_NODE_PARAMS *parameters);
 VYRE_MUST_USE vyre_status cuda_replay_fill(struct cuda_device *device, cuda_replay *replay,
                                            CUdeviceptr address, uint64_t bytes);
+VYRE_MUST_USE vyre_status cuda_replay_copy(struct cuda_device *device, cuda_replay *replay,
+                                           CUdeviceptr to, CUdeviceptr from, uint64_t bytes);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "backend/cuda/runtime/swap.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
@@ -24,12 +25,24 @@ void cuda_run_set_array(cuda_run *run, uint32_t array, CUdeviceptr address) {
     put_u64(run, run->code->layout.arrays + array * 8, address);
 }
 
-static CUdeviceptr array_at(const cuda_run *run, uint32_t array) {
+CUdeviceptr cuda_run_array(const cuda_run *run, uint32_t array) {
     return get_u64(run, run->code->layout.arrays + array * 8);
 }
 
 static uint64_t array_length(const cuda_run *run, uint32_t array) {
     return get_u64(run, run->code->layout.lengths + array * 8);
+}
+
+static const uint32_t *iterations_of(const cuda_run *run) {
+    return (const uint32_t *)(const void *)(run->frame + run->code->layout.iterations);
+}
+
+uint64_t cuda_run_size(const cuda_run *run, uint32_t size) {
+    return vyre_call_size(run->code->ir, run->call, size, iterations_of(run));
+}
+
+void cuda_run_set_iteration(cuda_run *run, uint32_t step, uint32_t number) {
+    memcpy(run->frame + run->code->layout.iterations + (size_t)step * 4, &number, sizeof number);
 }
 
 uint64_t cuda_run_bytes(const cuda_run *run, uint32_t array) {
@@ -54,6 +67,8 @@ vyre_status cuda_run_init(cuda_run *run, cuda_stream *stream, cuda_code *code,
     run->memory = NULL;
     run->counters = 0;
     run->own_counters = NULL;
+    run->places = NULL;
+    run->spares = NULL;
     run->grid[0] = 0; /* nothing was launched */
     run->frame = (uint8_t *)run->room;
     run->blocks = run->few;
@@ -64,6 +79,16 @@ vyre_status cuda_run_init(cuda_run *run, cuda_stream *stream, cuda_code *code,
         }
         run->blocks = run->memory;
         run->frame = (uint8_t *)(run->blocks + layout->array_count);
+    }
+    if (code->swaps) {
+        run->places = vyre_alloc_array(layout->array_count, sizeof *run->places);
+        if (!run->places) {
+            vyre_free(run->memory);
+            return vyre_no_memory("to run `%s`", vyre_program_name(code->program));
+        }
+        for (uint32_t i = 0; i < layout->array_count; i++) {
+            run->places[i] = i;
+        }
     }
     memset(run->frame, 0, layout->bytes);
     for (uint32_t i = 0; i < layout->array_count; i++) {
@@ -104,19 +129,28 @@ static vyre_status place_counters(cuda_run *run) {
     return status;
 }
 
+static void give_back(cuda_run *run, cuda_block *block, bool is_shared) {
+    if (is_shared) {
+        cuda_stream_memory_back(run->stream, block);
+    } else {
+        cuda_memory_give(run->device, block);
+    }
+}
+
 void cuda_run_deinit(cuda_run *run, bool is_shared) {
     cuda_iterations_end(run);
     for (uint32_t i = 0; i < run->code->layout.array_count; i++) {
-        if (!run->blocks[i]) {
-            continue;
-        }
-        if (is_shared) {
-            cuda_stream_memory_back(run->stream, run->blocks[i]);
-        } else {
-            cuda_memory_give(run->device, run->blocks[i]);
+        if (run->blocks[i]) {
+            give_back(run, run->blocks[i], is_shared);
         }
     }
+    while (run->spares) {
+        cuda_block *next = run->spares->next;
+        give_back(run, run->spares, is_shared);
+        run->spares = next;
+    }
     cuda_memory_give(run->device, run->own_counters);
+    vyre_free(run->places);
     vyre_free(run->memory);
 }
 
@@ -142,7 +176,7 @@ static vyre_status clear(cuda_run *run, uint32_t array) {
     if (!bytes) {
         return VYRE_OK;
     }
-    CUdeviceptr address = array_at(run, array);
+    CUdeviceptr address = cuda_run_array(run, array);
     return run->replay ? cuda_replay_fill(run->device, run->replay, address, bytes)
                        : cuda_check(run->device,
                                     run->device->cuda->cuMemsetD8Async(address, 0, (size_t)bytes,
@@ -280,17 +314,20 @@ static vyre_status fold(const cuda_run *run, const cuda_phase *phase, bool is_fr
 static vyre_status find_element(cuda_run *run, uint32_t index) {
     const vyre_phase *row = &run->code->ir->phases[index];
     uint32_t array = row->from_resource;
-    uint64_t element = run->call->sizes[row->from_index];
+    uint64_t element = cuda_run_size(run, row->from_index);
     uint32_t bytes = vyre_type_bytes((vyre_type)run->code->ir->resources[array].type);
-    CUdeviceptr from =
-        element < array_length(run, array) ? array_at(run, array) + element * bytes : 0;
+    uint64_t length = array_length(run, array);
+    uint64_t count = element < length ? at_most(length - element, row->dimensions) : 0;
+    CUdeviceptr from = count ? cuda_run_array(run, array) + element * bytes : 0;
     CUresult result = CUDA_SUCCESS;
     if (from && cuda_phase_writes(run->code->ir, index, array)) {
         CUdeviceptr copy = run->stream->words->address + CUDA_ELEMENT_AT;
-        result = run->device->cuda->cuMemcpyDtoDAsync(copy, from, bytes, run->stream->handle);
+        result = run->device->cuda->cuMemcpyDtoDAsync(copy, from, (size_t)count * bytes,
+                                                      run->stream->handle);
         from = copy;
     }
     put_u64(run, run->code->layout.from, from);
+    put_u64(run, run->code->layout.groups, count);
     return cuda_check(run->device, result, "copying an element");
 }
 
@@ -298,16 +335,17 @@ static vyre_status run_phase(cuda_run *run, uint32_t index) {
     const cuda_layout *layout = &run->code->layout;
     const cuda_phase *phase = &run->code->phases[index];
     const vyre_phase *row = &run->code->ir->phases[index];
-    const vyre_grid *grid = &run->call->grids[index];
+    const vyre_grid grid =
+        vyre_call_grid(run->code->ir, run->call, index, iterations_of(run), NULL);
     uint64_t groups[3];
     uint32_t blocks[3] = {0};
     vyre_status status = check_stop(run);
-    cuda_shape shape = count_groups(run->code, index, grid, groups);
+    cuda_shape shape = count_groups(run->code, index, &grid, groups);
     if (status || !groups[0] || !groups[1] || !groups[2]) {
         return status;
     }
     for (uint32_t i = 0; i < 3; i++) {
-        put_u64(run, layout->domain + i * 8, grid->domain[i]);
+        put_u64(run, layout->domain + i * 8, grid.domain[i]);
         put_u64(run, layout->groups + i * 8, groups[i]);
     }
     memcpy(run->frame + layout->shape, shape.bits, sizeof shape.bits);
@@ -329,11 +367,12 @@ static vyre_status read_element(cuda_run *run, uint32_t array, uint64_t index, i
     if (index >= array_length(run, array)) {
         return VYRE_OK;
     }
-    vyre_status status = cuda_check(
-        run->device,
-        run->device->cuda->cuMemcpyDtoHAsync(
-            run->stream->word, array_at(run, array) + index * bytes, bytes, run->stream->handle),
-        "reading an element");
+    vyre_status status =
+        cuda_check(run->device,
+                   run->device->cuda->cuMemcpyDtoHAsync(run->stream->word,
+                                                        cuda_run_array(run, array) + index * bytes,
+                                                        bytes, run->stream->handle),
+                   "reading an element");
     status = status ? status : cuda_run_wait(run);
     if (!status) {
         *out_value = vyre_plan_element(type, run->stream->word);
@@ -343,9 +382,9 @@ static vyre_status read_element(cuda_run *run, uint32_t array, uint64_t index, i
 
 static vyre_status run_repeat(cuda_run *run, uint32_t index) {
     const vyre_step *step = &run->code->ir->steps[index];
-    uint64_t size = run->call->sizes[step->size];
+    uint64_t size = cuda_run_size(run, step->size);
     vyre_status status = VYRE_OK;
-    uint64_t in_rows = 0, next;
+    uint64_t in_rows = 0, row = 0, next;
     for (uint64_t iteration = 0; !status; iteration = next) {
         int64_t more = iteration < size;
         next = iteration + 1;
@@ -354,21 +393,23 @@ static vyre_status run_repeat(cuda_run *run, uint32_t index) {
             status = read_element(run, step->resource, size, &more);
         }
         if (status || !more) {
-            break;
+            /* The last row may have ended before its end. */
+            return status || !in_rows || !run->code->swaps ? status
+                                                           : cuda_iterations_swap(run, index, row);
         }
         if (step->kind == VYRE_STEP_REPEAT_WHILE) {
             uint64_t count;
             status = cuda_iterations_put(run, index, iteration, in_rows, &count);
             if (status || count) {
                 in_rows += count;
+                row = iteration;
                 next = iteration + count;
                 continue;
             }
         }
-        uint32_t iteration_bits = (uint32_t)iteration;
-        memcpy(run->frame + run->code->layout.iterations + (size_t)index * 4, &iteration_bits,
-               sizeof iteration_bits);
-        status = run->iterations ? cuda_iterations_number(run, index, iteration_bits) : VYRE_OK;
+        cuda_run_set_iteration(run, index, (uint32_t)iteration);
+        status =
+            run->iterations ? cuda_iterations_number(run, index, (uint32_t)iteration) : VYRE_OK;
         status = status ? status : cuda_run_steps(run, index + 1, step->end);
     }
     return status;
@@ -376,11 +417,33 @@ static vyre_status run_repeat(cuda_run *run, uint32_t index) {
 
 vyre_status cuda_run_steps(cuda_run *run, uint32_t first, uint32_t end) {
     const vyre_step *steps = run->code->ir->steps;
+    int64_t flag = 0; /* of the `if` in front of an `else` */
     for (uint32_t i = first; i < end; i = steps[i].end) {
-        VYRE_TRY(steps[i].kind == VYRE_STEP_PHASE ? run_phase(run, steps[i].size)
-                                                  : run_repeat(run, i));
+        switch (steps[i].kind) {
+        case VYRE_STEP_PHASE: VYRE_TRY(run_phase(run, steps[i].size)); break;
+        case VYRE_STEP_SWAP: cuda_swap(run, steps[i].resource, steps[i].size); break;
+        case VYRE_STEP_IF:
+            VYRE_TRY(check_stop(run));
+            VYRE_TRY(
+                read_element(run, steps[i].resource, cuda_run_size(run, steps[i].size), &flag));
+            VYRE_TRY(flag ? cuda_run_steps(run, i + 1, steps[i].end) : VYRE_OK);
+            break;
+        case VYRE_STEP_ELSE:
+            VYRE_TRY(flag ? VYRE_OK : cuda_run_steps(run, i + 1, steps[i].end));
+            break;
+        default: VYRE_TRY(run_repeat(run, i)); break;
+        }
     }
     return VYRE_OK;
+}
+
+/* Whether buffers are the caller's, and not the run's own. */
+static bool is_on_buffers(const cuda_run *run) {
+    bool found = false;
+    for (uint32_t i = 0; i < run->code->layout.array_count && !found; i++) {
+        found = run->code->ir->resources[i].kind == VYRE_RESOURCE_BUFFER && !run->blocks[i];
+    }
+    return found;
 }
 
 vyre_status cuda_run_put(cuda_run *run) {
@@ -390,14 +453,15 @@ vyre_status cuda_run_put(cuda_run *run) {
     }
     for (uint32_t i = 0; i < run->code->layout.array_count; i++) {
         bool is_scratch = ir->resources[i].kind == VYRE_RESOURCE_SCRATCH;
-        if (is_scratch && !array_at(run, i)) {
+        if (is_scratch && !cuda_run_array(run, i)) {
             VYRE_TRY(cuda_run_place(run, i));
         }
         if (cuda_run_fills(run->code, run->call, i)) {
             VYRE_TRY(clear(run, i));
         }
     }
-    return cuda_run_steps(run, 0, ir->step_count);
+    VYRE_TRY(cuda_run_steps(run, 0, ir->step_count));
+    return run->code->swaps && is_on_buffers(run) ? cuda_swap_settle(run) : VYRE_OK;
 }
 
 vyre_status cuda_run_wait(cuda_run *run) {

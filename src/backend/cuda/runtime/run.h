@@ -25,8 +25,10 @@ typedef struct cuda_run {
     uint32_t grid[3];         /* of the last launch */
     CUdeviceptr counters;     /* by phase; 0: none are needed, or not yet there */
     cuda_block *own_counters; /* or NULL */
-    cuda_block **blocks;      /* by array: memory of the run's own, or NULL */
-    void *memory;             /* where the two are, if the room is too small */
+    uint32_t *places;    /* of a program that swaps, as vyre_places_settle takes them; or NULL */
+    cuda_block *spares;  /* a list: for exchanging buffers */
+    cuda_block **blocks; /* by array: memory of the run's own, or NULL */
+    void *memory;        /* where the two are, if the room is too small */
     cuda_block *few[CUDA_RUN_ARRAYS];
     uint64_t room[CUDA_FRAME_LIMIT / 8];
 } cuda_run;
@@ -41,6 +43,11 @@ void cuda_run_deinit(cuda_run *run, bool is_shared);
 /* Elements of an array, in bytes. */
 uint64_t cuda_run_bytes(const cuda_run *run, uint32_t array);
 void cuda_run_set_array(cuda_run *run, uint32_t array, CUdeviceptr address);
+/* Where the contents of an array are now. */
+CUdeviceptr cuda_run_array(const cuda_run *run, uint32_t array);
+/* A size in the iterations at hand, and the number of one. */
+uint64_t cuda_run_size(const cuda_run *run, uint32_t size);
+void cuda_run_set_iteration(cuda_run *run, uint32_t step, uint32_t number);
 /* Bytes of the counters of all phases; and to be called with such, where there are any: zero before
  * the first run that has them. Without, a run has some of its own. */
 uint64_t cuda_counter_bytes(const cuda_code *code);
@@ -52,7 +59,8 @@ VYRE_MUST_USE vyre_status cuda_run_place(cuda_run *run, uint32_t array);
  */
 bool cuda_run_fills(const cuda_code *code, const vyre_call *call, uint32_t array);
 
-/* Scratch arrays, zeros where they are due, then all steps. `out` buffers are cleared, too. */
+/* Scratch arrays, zeros where they are due, then all steps. `out` buffers are cleared, too. What
+ * swaps have left elsewhere is copied to the caller's buffers, but not to the run's own. */
 VYRE_MUST_USE vyre_status cuda_run_put(cuda_run *run);
 
 /* Some of them. */

@@ -36,6 +36,22 @@ typedef struct CUDA_MEMSET_NODE_PARAMS {
     size_t width, height;
 } CUDA_MEMSET_NODE_PARAMS;
 
+typedef struct CUDA_MEMCPY3D {
+    size_t srcXInBytes, srcY, srcZ, srcLOD;
+    unsigned srcMemoryType;
+    const void *srcHost;
+    CUdeviceptr srcDevice;
+    void *srcArray, *reserved0;
+    size_t srcPitch, srcHeight;
+    size_t dstXInBytes, dstY, dstZ, dstLOD;
+    unsigned dstMemoryType;
+    void *dstHost;
+    CUdeviceptr dstDevice;
+    void *dstArray, *reserved1;
+    size_t dstPitch, dstHeight;
+    size_t WidthInBytes, Height, Depth;
+} CUDA_MEMCPY3D;
+
 /* Numbers of the driver's enumerations. */
 enum {
     CUDA_SUCCESS = 0,
@@ -75,6 +91,7 @@ enum {
     CU_JIT_TARGET_FROM_CUCONTEXT = 8,
     CU_JIT_INPUT_PTX = 1,
 
+    CU_MEMORYTYPE_DEVICE = 2,
     CU_STREAM_NON_BLOCKING = 1,
     CU_EVENT_DISABLE_TIMING = 2,
     CU_MEMHOSTALLOC_PORTABLE = 1,
@@ -154,6 +171,11 @@ enum {
     X(cuGraphAddMemsetNode, cuGraphAddMemsetNode,                                                  \
       (CUgraphNode * node, CUgraph graph, const CUgraphNode *before, size_t count,                 \
        const CUDA_MEMSET_NODE_PARAMS *parameters, CUcontext context))                              \
+    X(cuGraphAddMemcpyNode, cuGraphAddMemcpyNode,                                                  \
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode *before, size_t count,                 \
+       const CUDA_MEMCPY3D *parameters, CUcontext context))                                        \
+    X(cuGraphExecMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams,                              \
+      (CUgraphExec replay, CUgraphNode node, const CUDA_MEMCPY3D *parameters, CUcontext context))  \
     X(cuGraphInstantiate, cuGraphInstantiateWithFlags,                                             \
       (CUgraphExec * replay, CUgraph graph, unsigned long long flags))                             \
     X(cuGraphExecDestroy, cuGraphExecDestroy, (CUgraphExec replay))                                \

@@ -11,6 +11,7 @@ const char *const cuda_prefixes[CUDA_CODES] = {"phase", "part"};
 void cuda_texts_free(cuda_texts *t) {
     for (uint32_t i = 0; i < CUDA_CODES; i++) {
         vyre_strbuf_free(&t->entries[i]);
+        vyre_strbuf_free(&t->constants[i]);
     }
     for (uint32_t i = 0; i < CUDA_MOST_IMAGES; i++) {
         vyre_strbuf_free(&t->images[i]);
@@ -19,12 +20,13 @@ void cuda_texts_free(cuda_texts *t) {
 }
 
 static vyre_status emit(const cuda_executable *executable, const vyre_program *program,
-                        const char *prefix, vyre_strbuf *out_ptx, cuda_phase_info *out_infos,
-                        size_t *out_ends) {
+                        const char *prefix, vyre_strbuf *out_constants, vyre_strbuf *out_ptx,
+                        cuda_phase_info *out_infos, size_t *out_ends) {
     const cuda_target target = {executable->device->info.sm, executable->device->info.isa, prefix,
-                                executable->any_domain};
+                                executable->any_domain, executable->code_count};
     vyre_program *lowered;
-    VYRE_TRY(vyre_lower_program(program, &lowered));
+    VYRE_TRY(vyre_lower_program(program, !executable->any_domain, &lowered));
+    cuda_emit_constants(lowered, &target, out_constants);
     vyre_status status = cuda_emit_entries(lowered, &target, out_ptx, out_infos, out_ends);
     vyre_program_release(lowered);
     return status;
@@ -69,7 +71,8 @@ static void put_together(const cuda_executable *executable, const cuda_phase_inf
     for (uint32_t k = 0; k < t->count; k++) {
         vyre_strbuf *out = &t->images[k];
         const cuda_target target = {executable->device->info.sm, executable->device->info.isa,
-                                    cuda_prefixes[0], executable->any_domain};
+                                    cuda_prefixes[0], executable->any_domain,
+                                    executable->code_count};
         cuda_emit_head(&target, out);
         if (!k && (executable->codes[0].has_while || executable->codes[1].has_while)) {
             cuda_iterations_write(out);
@@ -82,6 +85,8 @@ static void put_together(const cuda_executable *executable, const cuda_phase_inf
             vyre_strbuf_printf(out, "\n// %s_N: phases of `%s`, %016llx%016llx\n", cuda_prefixes[c],
                                vyre_program_name(program), (unsigned long long)digest.high,
                                (unsigned long long)digest.low);
+            vyre_strbuf_puts(out, vyre_strbuf_string(&t->constants[c]));
+            out->failed |= t->constants[c].failed;
             for (uint32_t i = 0; i < executable->codes[c].phase_count; i++, phase++) {
                 if (infos[phase].image == k) {
                     vyre_strbuf_add(out, t->entries[c].data + start, t->ends[phase] - start);
@@ -103,8 +108,8 @@ vyre_status cuda_texts_write(cuda_texts *t, const cuda_executable *executable, u
     }
     size_t *sizes = t->ends + phases + 1;
     for (uint32_t c = 0; c < executable->code_count && !status; c++) {
-        status = emit(executable, executable->codes[c].program, cuda_prefixes[c], &t->entries[c],
-                      infos + phase, t->ends + phase);
+        status = emit(executable, executable->codes[c].program, cuda_prefixes[c], &t->constants[c],
+                      &t->entries[c], infos + phase, t->ends + phase);
         size_t start = 0;
         for (uint32_t i = 0; i < executable->codes[c].phase_count && !status; i++, phase++) {
             sizes[phase] = t->ends[phase] - start;

@@ -11,8 +11,9 @@ extern const char *const cuda_prefixes[CUDA_CODES];
 typedef struct cuda_texts {
     vyre_strbuf images[CUDA_MOST_IMAGES]; /* each ends with a NUL that its size does not count */
     uint32_t count;
-    vyre_strbuf entries[CUDA_CODES]; /* of one phase behind the other */
-    size_t *ends;                    /* by phase of all codes: in the text of its own */
+    vyre_strbuf entries[CUDA_CODES];   /* of one phase behind the other */
+    vyre_strbuf constants[CUDA_CODES]; /* constant arrays, which go to each text */
+    size_t *ends;                      /* by phase of all codes: in the text of its own */
 } cuda_texts;
 
 /* `texts` is empty, and to be freed whatever comes out. `infos` has one a phase of all codes. */
