@@ -206,6 +206,13 @@ static void records_are_lowered_to_numbers(void **state) {
          VYRE_TYPE_I32},
         {"program p(x: inout buffer<vec2<i32>>) over x { atomic_add(x[gid].y, 1); }",
          VYRE_TYPE_U32},
+        /* Buffers that are swapped are of one type. */
+        {"struct P { a: f64, b: u8 } program p(x: inout buffer<P>, y: inout buffer<P>) {"
+         " phase over x { x[gid].a = 1; } swap(x, y); phase over y { y[gid].b = 1; } }",
+         VYRE_TYPE_U8},
+        {"program p(x: inout buffer<vec2<i32>>, y: inout buffer<vec2<i32>>) {"
+         " phase over x { x[gid].x = 1; } swap(x, y); phase over y { atomic_min(y[gid].y, 1); } }",
+         VYRE_TYPE_I32},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         vyre_module *module;
