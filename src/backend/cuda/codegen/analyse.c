@@ -147,9 +147,9 @@ static void count_gain(const cuda_facts *f, uint32_t inst, bool in_loop, gain *g
     }
     const cuda_fact *index = cuda_fact_of(f, vyre_access_index(f->ir, i));
     const vyre_access_group *group = vyre_access_group_of(&f->accesses, inst);
-    bool is_plain = (i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE) &&
-                    !vyre_resource_is_field(vyre_access_array(f->ir, i));
-    bool is_wide = i->op == VYRE_OP_LOAD && index->unit && group && group->in_bounds &&
+    bool is_field = vyre_resource_is_field(vyre_access_array(f->ir, i));
+    bool is_plain = (i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE) && !is_field;
+    bool is_wide = i->op == VYRE_OP_LOAD && !is_field && index->unit && group && group->in_bounds &&
                    is_global(f->ir, vyre_access_resource(i));
     if (is_wide || (is_plain && index->unit && !index->shifted)) {
         uint32_t bytes = vyre_type_bytes(vyre_resource_type(vyre_access_array(f->ir, i)));
