@@ -414,8 +414,13 @@ static void emit_chunk_function(emit *e, uint32_t count, vyre_strbuf *out) {
     clear_arrays(e, VYRE_RESOURCE_PRIVATE);
     uint32_t rest = emit_label(e);
     open_phase(e, rest);
+    uint32_t behind;
+    out->failed |= !emit_flat(e, &behind);
     emit_region_block(e, vyre_phase_block(e->phase));
     emit_start(e, rest);
+    if (behind) {
+        emit_start(e, behind);
+    }
     end_function(e, out, vyre_strbuf_string(&head));
     out->failed |= head.failed;
     vyre_strbuf_free(&head);

@@ -218,8 +218,8 @@ static void emit_load(emit *e, uint32_t inst) {
         uint64_t bytes = (uint64_t)vyre_resource_stride(e->ir, array) * (is_private ? e->lanes : 1);
         uint32_t at = element_pointer(e, inst, vyre_access_resource(i), wide, bytes);
         emit_define(e, inst, emit_load_at(e, type, is_private ? e->lanes : 1, at));
-    } else if (is_private || emit_stride_of(e, index).stride != 1 ||
-               !emit_find_span(e, inst, 0, 1, &span)) {
+    } else if (is_private || vyre_resource_is_field(array) ||
+               emit_stride_of(e, index).stride != 1 || !emit_find_span(e, inst, 0, 1, &span)) {
         if (!emit_load_span(e, inst)) {
             emit_define(e, inst, emit_load_lanes(e, inst));
         }
@@ -228,7 +228,7 @@ static void emit_load(emit *e, uint32_t inst) {
     }
 }
 
-static void store_lanes(emit *e, uint32_t inst, uint32_t value) {
+void emit_store_lanes(emit *e, uint32_t inst, uint32_t value) {
     const vyre_inst *i = &e->ir->insts[inst];
     uint32_t resource = vyre_access_resource(i);
     uint32_t wide = emit_lane_indices(e, vyre_access_index(e->ir, i));
@@ -257,11 +257,10 @@ static void store_private(emit *e, uint32_t inst, uint32_t value) {
     }
 }
 
-/* Lanes one by one, at a constant distance. */
-static void store_spaced(emit *e, vyre_type type, uint32_t value, const emit_span *span) {
-    uint64_t distance = (uint64_t)span->stride * vyre_type_bytes(type);
+void emit_store_spaced(emit *e, vyre_type type, uint32_t value, const emit_span *span,
+                       uint64_t offset) {
     for (uint32_t lane = 0; lane < e->lanes; lane++) {
-        uint32_t at = emit_offset(e, span->pointer, distance * lane);
+        uint32_t at = emit_offset(e, span->pointer, span->distance * lane + offset);
         uint32_t one = emit_put(e, "extractelement %s %%t%u, i64 %u", cpu_type(type, e->lanes).text,
                                 value, lane);
         emit_store_at(e, type, 1, at, one);
@@ -273,17 +272,20 @@ static void emit_store(emit *e, uint32_t inst) {
     const vyre_resource *array = vyre_access_array(e->ir, i);
     vyre_type type = vyre_resource_type(array);
     bool is_private = array->kind == VYRE_RESOURCE_PRIVATE;
-    uint32_t value = emit_vector(e, vyre_access_value(e->ir, i));
     emit_span span;
+    if (emit_store_span(e, inst)) {
+        return;
+    }
+    uint32_t value = emit_vector(e, vyre_access_value(e->ir, i));
     if (is_private && !cpu_varies(&e->facts, vyre_access_index(e->ir, i))) {
         store_private(e, inst, value);
         return;
     }
     if (is_private || !emit_find_span(e, inst, 0, 1, &span)) {
-        store_lanes(e, inst, value);
+        emit_store_lanes(e, inst, value);
         return;
     }
-    bool is_row = span.stride == 1;
+    bool is_row = span.distance == vyre_type_bytes(type);
     if (!span.inside && is_row) {
         store_masked(e, type, value, span.pointer, e->mask);
         return;
@@ -301,11 +303,11 @@ static void emit_store(emit *e, uint32_t inst) {
     if (is_row) {
         store_masked(e, type, value, span.pointer, e->mask);
     } else {
-        store_spaced(e, type, value, &span);
+        emit_store_spaced(e, type, value, &span, 0);
     }
     emit_jump(e, behind);
     emit_start(e, lanes);
-    store_lanes(e, inst, value);
+    emit_store_lanes(e, inst, value);
     emit_start(e, behind);
 }
 
@@ -412,7 +414,9 @@ emit_alias_text emit_alias(const emit *e) {
     emit_alias_text alias = {""};
     uint32_t count = e->ir->resource_count;
     if (e->touched != VYRE_NONE && count <= EMIT_MOST_SCOPES) {
-        uint32_t list = 2 + count + e->touched;
+        /* Fields of a record may be accessed together. */
+        const vyre_resource *row = &e->ir->resources[e->touched];
+        uint32_t list = 2 + count + (vyre_resource_is_field(row) ? row->size : e->touched);
         snprintf(alias.text, sizeof alias.text, ", !alias.scope !%u, !noalias !%u", list,
                  list + count);
     }
