@@ -9,7 +9,7 @@
 
 /* A small program of records. */
 static inline vyre_status trial_generate_records(uint64_t number, conform_trial *out_trial) {
-    return conform_generate_small(12 * (4 * number + 3) + 1, out_trial);
+    return conform_generate_small(12 * (2 * number + 1) + 1, out_trial);
 }
 
 /* conform_generate, with numbers in place of sizes of shared arrays. */

@@ -70,8 +70,9 @@ bool emit_find_span(emit *e, uint32_t inst, int64_t below, uint32_t count, emit_
     /* Lane 0 must run for its index to be one of the array. */
     out->masked = !tested && inside && form.exact && e->mask == e->whole;
     if (!tested && !out->masked) {
-        out->inside = has_room(e, resource, type, first,
-                               (uint64_t)form.stride * (e->lanes - 1) + (is_field ? 1 : count));
+        uint32_t own = is_field ? 1 : count; /* a record is one element of its buffer */
+        out->inside =
+            has_room(e, resource, type, first, (uint64_t)form.stride * (e->lanes - 1) + own);
     }
     return true;
 }
