@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "ir/lookup.h"
 #include "ir/program.h"
+#include "pass/pass.h"
 #include "pass/phase.h"
 #include "pass/records.h"
 #include "pass/split.h"
@@ -23,7 +24,7 @@ typedef struct part {
 struct vyre_sequence {
     const vyre_backend *backend;
     vyre_program *original; /* as the caller binds its arguments */
-    vyre_program *program;  /* without records and grid barriers that the backend does not have */
+    vyre_program *program;  /* without what the backend does not know */
     bool was_split;
     bool whole;           /* the backend takes it as it is now: parts[0] has its pipeline */
     bool lends_constants; /* constant arrays are buffers of the parts */
@@ -50,6 +51,19 @@ static bool lends_constants(const vyre_backend *backend, const vyre_program *pro
            !(backend->slots->features(backend) & VYRE_FEATURE_CONSTANT_ARRAYS);
 }
 
+/* Backends of ABI 1.1 and before know exp10, log10 and fmod of no type, and no other elementary
+ * function on f64. They get the code that defines these. */
+static bool lacks_functions(const vyre_backend *backend, const vyre_ir *ir) {
+    bool found = false;
+    bool is_old = backend->slots->abi < (1 << 16 | 2);
+    for (uint32_t i = 0; is_old && i < ir->inst_count && !found; i++) {
+        const vyre_inst *inst = &ir->insts[i];
+        found = vyre_lookup_op(inst->op)->rule == VYRE_RULE_ELEMENTARY &&
+                (inst->type == VYRE_TYPE_F64 || inst->op >= VYRE_OP_EXP10);
+    }
+    return found;
+}
+
 /* Steps that came after the first edition of the language, which older backends do not know. */
 static bool has_new_steps(const vyre_ir *ir) {
     bool found = false;
@@ -74,7 +88,8 @@ bool vyre_sequence_needed(const vyre_backend *backend, const vyre_program *progr
     uint32_t features = backend->slots->features(backend);
     const vyre_ir *ir = vyre_program_ir(program);
     return (!(features & VYRE_FEATURE_RECORDS) && vyre_has_records(program)) ||
-           lends_constants(backend, program) || (!runs_steps(features, ir) && has_phases(ir)) ||
+           lends_constants(backend, program) || lacks_functions(backend, ir) ||
+           (!runs_steps(features, ir) && has_phases(ir)) ||
            (!(features & VYRE_FEATURE_GRID_SYNC) && has_grid_barriers(program));
 }
 
@@ -89,29 +104,46 @@ static vyre_status make_part(vyre_sequence *s, vyre_device *device, uint64_t dea
     return vyre_device_compile_whole(device, p->phase.program, deadline_ns, &p->native);
 }
 
+/* Goes on with another form of the program, if there is one. */
+static void take_form(vyre_sequence *s, vyre_program *form) {
+    if (form) {
+        vyre_program_release(s->program);
+        s->program = form;
+    }
+}
+
+/* The program in a form that the backend knows. */
+static vyre_status make_program(vyre_sequence *s, const vyre_program *program) {
+    uint32_t features = s->backend->slots->features(s->backend);
+    vyre_program *form = NULL;
+    s->original = vyre_program_retain((vyre_program *)(uintptr_t)program);
+    s->program = vyre_program_retain(s->original);
+    if (!(features & VYRE_FEATURE_RECORDS) && vyre_has_records(program)) {
+        VYRE_TRY(vyre_lower_records(program, &form));
+        take_form(s, form);
+    }
+    form = NULL;
+    if (lacks_functions(s->backend, vyre_program_ir(s->program))) {
+        VYRE_TRY(vyre_math_expand(s->program, &form));
+        take_form(s, form);
+    }
+    form = NULL;
+    if (!(features & VYRE_FEATURE_GRID_SYNC)) {
+        VYRE_TRY(vyre_split_grid_barriers(s->program, &form));
+        take_form(s, form);
+    }
+    s->was_split = form;
+    return VYRE_OK;
+}
+
 static vyre_status make_parts(vyre_sequence *s, vyre_device *device, const vyre_program *program,
                               uint64_t deadline_ns) {
     uint32_t features = s->backend->slots->features(s->backend);
-    s->original = s->program = vyre_program_retain((vyre_program *)(uintptr_t)program);
-    vyre_program_retain(s->program);
-    if (!(features & VYRE_FEATURE_RECORDS) && vyre_has_records(program)) {
-        vyre_program *lowered;
-        VYRE_TRY(vyre_lower_records(program, &lowered));
-        vyre_program_release(s->program);
-        s->program = lowered;
-    }
-    vyre_program *split = NULL;
-    if (!(features & VYRE_FEATURE_GRID_SYNC)) {
-        VYRE_TRY(vyre_split_grid_barriers(s->program, &split));
-    }
-    s->was_split = split;
-    if (split) {
-        vyre_program_release(s->program);
-        s->program = split;
-    }
+    VYRE_TRY(make_program(s, program));
+    const vyre_ir *ir = vyre_program_ir(s->program);
     s->lends_constants = lends_constants(s->backend, s->program);
-    s->whole = runs_steps(features, vyre_program_ir(s->program)) && !s->lends_constants;
-    s->part_count = s->whole ? 1 : vyre_program_ir(s->program)->phase_count;
+    s->whole = (runs_steps(features, ir) || !has_phases(ir)) && !s->lends_constants;
+    s->part_count = s->whole ? 1 : ir->phase_count;
     s->parts = vyre_alloc_zeroed(s->part_count, sizeof *s->parts);
     if (!s->parts) {
         return vyre_no_memory("to run `%s` phase by phase", vyre_program_name(program));

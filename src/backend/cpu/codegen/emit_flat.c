@@ -275,7 +275,7 @@ static bool find_ready(const emit *e, uint8_t *ready) {
                 return false;
             }
             break;
-        case VYRE_OP_RETURN: return has_stores && inst + 1 == e->phase->end;
+        case VYRE_OP_RETURN: return has_stores && vyre_inst_next(e->ir, inst) == e->phase->end;
         case VYRE_ONE_OF(UNIFORM_LOAD, CLEAR, YIELD, BREAK, CONTINUE, UNREACHABLE):
         case VYRE_ANY_OF(ATOMIC, ELEMENTARY, BARRIER, SUBGROUP, BLOCK, PICK, NONE): return false;
         }
