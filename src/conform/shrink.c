@@ -505,7 +505,7 @@ static void put_elements(vyre_strbuf *to, const line *row, const char *array, co
 
 /* Makes records of one scalar scalars, with the struct that stands on these lines. */
 static bool open_record(shrinker *s, size_t first) {
-    char name[VYRE_LIMIT_NAME_BYTES + 8], field[32], type[8];
+    char name[VYRE_LIMIT_NAME_BYTES + 9], field[32], type[8];
     const vyre_ir *ir = vyre_program_ir(s->trial->program);
     if (sscanf(s->lines.items[first].text, "struct %263s {", name) != 1 ||
         sscanf(s->lines.items[first + 1].text, " %30[a-z0-9]: %7[a-z0-9],", field + 1, type) != 2) {
