@@ -176,7 +176,7 @@ static const char statements[] =
         "write `struct Name { x: f32 }`, and functions that take one")
     ROW("enum", "write a constant for each name: `const FAST = 0;`")
     ROW("typedef type using", "write `struct Name { x: f32 }`, or the type itself; types have no other names")
-    ROW("template generic", "write one function for each type; there are no generics")
+    ROW("template generic", "write `fn name<T>(x: T) -> T { ... }`")
     ROW("import include use from mod module namespace package",
         "call library operations by their id, as in `sort.keys_u32(keys, sorted);`, and write "
         "your own functions into this file; there are no imports")

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "ir/diagnostic.h"
-#include "text/parser.h"
+#include "text/parse.h"
 
 enum { INDENT = 4, COLUMNS = 100 };
 
@@ -17,6 +17,8 @@ typedef struct piece {
     uint8_t kind;     /* vyre_token_kind */
     bool unary;       /* an operator in front of its operand */
     bool angle;       /* <, > or >> around a type */
+    bool generic;     /* the name of an item with type parameters */
+    bool type;        /* the name of a type */
     bool fields;      /* the brace of a struct, or a comma between its fields */
     bool line_before; /* the author began a line here */
     bool gap_before;  /* and left one empty before it */
@@ -97,6 +99,40 @@ static void classify_angle(context *c, piece *here) {
     }
 }
 
+/* Angle brackets with several types, or bounds: they stand behind the name of something generic, or
+ * with types alone behind an operation's id, and in front of a parenthesis. */
+static void classify_types(formatter *f, size_t first) {
+    piece *pieces = f->pieces.items;
+    bool is_generic = first > 0 && pieces[first - 1].generic;
+    bool is_id = first > 1 && pieces[first - 2].kind == VYRE_TOKEN_DOT;
+    bool is_head = first > 1 && (pieces[first - 2].kind == VYRE_TOKEN_FN ||
+                                 pieces[first - 2].kind == VYRE_TOKEN_PROGRAM);
+    uint32_t open = 0;
+    size_t end = first;
+    for (bool inside = is_generic || is_id; inside && end < f->pieces.count; end++) {
+        vyre_token_kind kind = (vyre_token_kind)pieces[end].kind;
+        uint32_t closes = kind == VYRE_TOKEN_GREATER ? 1 : kind == VYRE_TOKEN_SHIFT_RIGHT ? 2 : 0;
+        bool belongs = kind == VYRE_TOKEN_LESS || kind == VYRE_TOKEN_TYPE || closes ||
+                       kind == VYRE_TOKEN_COMMA || pieces[end].type ||
+                       (is_head && (kind == VYRE_TOKEN_NAME || kind == VYRE_TOKEN_COLON ||
+                                    kind == VYRE_TOKEN_OR || kind == VYRE_TOKEN_COMMENT));
+        open += kind == VYRE_TOKEN_LESS;
+        if (!belongs || closes > open) {
+            return;
+        }
+        open -= closes;
+        inside = open > 0;
+    }
+    if (end == first || end == f->pieces.count || pieces[end].kind != VYRE_TOKEN_LEFT_PAREN) {
+        return;
+    }
+    for (size_t i = first; i < end; i++) {
+        pieces[i].angle |= pieces[i].kind == VYRE_TOKEN_LESS ||
+                           pieces[i].kind == VYRE_TOKEN_GREATER ||
+                           pieces[i].kind == VYRE_TOKEN_SHIFT_RIGHT;
+    }
+}
+
 /* A sign stands behind no operand; behind the brace of an `if` with a value, in its line, it
  * subtracts. */
 static void classify_sign(formatter *f, context *c, piece *here) {
@@ -139,6 +175,9 @@ static void classify(formatter *f) {
         }
         classify_sign(f, &c, here);
         classify_angle(&c, here);
+        if (here->kind == VYRE_TOKEN_LESS) {
+            classify_types(f, i);
+        }
         classify_struct(f, &c, here);
         c.before = here;
     }
@@ -156,11 +195,15 @@ static bool read_pieces(formatter *f, vyre_names *names) {
             break;
         }
         const char *text = f->source->text + token.offset;
-        piece here = {.offset = token.offset,
-                      .length = token.length,
-                      .kind = token.kind,
-                      .line_before = token.line > line,
-                      .gap_before = token.line > line + 1};
+        piece here = {
+            .offset = token.offset,
+            .length = token.length,
+            .kind = token.kind,
+            .generic = token.kind == VYRE_TOKEN_NAME && names->symbols.items[token.symbol].generic,
+            .type = token.kind == VYRE_TOKEN_NAME &&
+                    (names->symbols.items[token.symbol].type || parse_vector_count(names, &token)),
+            .line_before = token.line > line,
+            .gap_before = token.line > line + 1};
         if (token.kind == VYRE_TOKEN_COMMENT) {
             bool to_line_end = text[1] == '/';
             here.breaks = to_line_end || memchr(text, '\n', token.length);
@@ -414,8 +457,23 @@ static void put_piece(formatter *f, size_t index) {
     }
 }
 
-/* Makes the structs known, whose names are types. */
-static void find_structs(vyre_source *source, vyre_names *names) {
+/* Makes type parameters known behind the name of an item; false if it has none. */
+static bool find_parameters(vyre_lexer *lexer, vyre_names *names) {
+    vyre_token token;
+    vyre_lexer_next(lexer, &token);
+    bool is_generic = token.kind == VYRE_TOKEN_LESS, comes = is_generic;
+    while (is_generic && token.kind != VYRE_TOKEN_GREATER && token.kind != VYRE_TOKEN_END) {
+        vyre_lexer_next(lexer, &token);
+        if (comes && token.kind == VYRE_TOKEN_NAME) {
+            names->symbols.items[token.symbol].type = VYRE_FIRST_TYPE_PARAMETER;
+        }
+        comes = token.kind == VYRE_TOKEN_COMMA;
+    }
+    return is_generic;
+}
+
+/* Makes the structs known, whose names are types, and what types may follow. */
+static void find_types(vyre_source *source, vyre_names *names) {
     vyre_lexer lexer;
     vyre_lexer_init(&lexer, source, names);
     for (vyre_lexer_find_item(&lexer); lexer.at < source->end; vyre_lexer_find_item(&lexer)) {
@@ -425,6 +483,8 @@ static void find_structs(vyre_source *source, vyre_names *names) {
         vyre_lexer_next(&ahead, &name);
         if (keyword.kind == VYRE_TOKEN_NAME && name.symbol != VYRE_NONE) {
             names->symbols.items[name.symbol].type = VYRE_FIRST_STRUCT;
+        } else if (name.kind == VYRE_TOKEN_NAME && keyword.kind != VYRE_TOKEN_CONST) {
+            names->symbols.items[name.symbol].generic = find_parameters(&ahead, names);
         }
     }
 }
@@ -436,7 +496,8 @@ static void check_syntax(vyre_source *source, vyre_names *names) {
     vyre_lexer start;
     vyre_lexer_init(&start, source, names);
     if (!source->no_memory) {
-        find_structs(source, names);
+        find_types(source, names);
+        parser.blind = true;
         vyre_parser_open(&parser, &start);
     }
     while (!source->no_memory && parser.state.token.kind != VYRE_TOKEN_END &&

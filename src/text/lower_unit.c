@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/alloc.h"
 #include "ir/builder.h"
 #include "ir/diagnostic.h"
 #include "text/lower.h"
@@ -7,6 +8,7 @@
 /* Enters an item by its name, unless the name is wrong, which the parser reports, or taken. */
 static bool declare(vyre_lower *lower, vyre_item item, const vyre_token *name) {
     uint32_t number = (uint32_t)lower->unit->items.count;
+    item.origin = VYRE_NONE;
     if (name->kind == VYRE_TOKEN_NAME) {
         vyre_symbol *symbol = &lower->unit->names.symbols.items[name->symbol];
         bool reserved = vyre_word_of(symbol->word)->class_of == VYRE_WORD_OP;
@@ -20,6 +22,7 @@ static bool declare(vyre_lower *lower, vyre_item item, const vyre_token *name) {
                                lower->unit->items.items[symbol->item].spot.line);
         } else if (!reserved) {
             symbol->item = number;
+            symbol->generic = item.generic;
         }
     }
     bool room = true;
@@ -49,6 +52,11 @@ void lower_find_items(vyre_lower *lower) {
                     : keyword.kind == VYRE_TOKEN_CONST ? VYRE_ITEM_CONSTANT
                     : keyword.kind == VYRE_TOKEN_NAME  ? VYRE_ITEM_STRUCT
                                                        : VYRE_ITEM_PROGRAM;
+        if (item.kind == VYRE_ITEM_FUNCTION || item.kind == VYRE_ITEM_PROGRAM) {
+            vyre_token behind;
+            vyre_lexer_next(&ahead, &behind);
+            item.generic = behind.kind == VYRE_TOKEN_LESS;
+        }
         if (keyword.kind == VYRE_TOKEN_END || lower->unit->source.no_memory ||
             !declare(lower, item, &name)) {
             lower_no_memory(lower);
@@ -65,10 +73,34 @@ static void check_start(vyre_lower *lower) {
     vyre_parser_end(&lower->parser);
 }
 
+/* The type parameters of a program, which calls have to know. */
+static void survey_program(vyre_lower *lower, uint32_t number) {
+    vyre_parser *parser = &lower->parser;
+    vyre_parser_state saved = parser->state;
+    vyre_parser_open(parser, &lower->unit->items.items[number].place);
+    parser->blind = true;
+    vyre_node node = lower_node(lower, vyre_parse_item(parser));
+    if (node.kind == VYRE_NODE_PROGRAM) {
+        lower_keep_type_parameters(lower, number,
+                                   vyre_parser_part(parser, node.b, VYRE_PROGRAM_TYPES));
+        parser->blocks.count = parser->state.base;
+    }
+    parser->blind = false;
+    vyre_parser_forget_types(parser);
+    vyre_parser_restore(parser, &saved);
+}
+
 void lower_read_unit(vyre_lower *lower) {
+    lower->unit->instance = VYRE_NONE;
     check_start(lower);
     lower_find_items(lower);
     lower_read_structs(lower);
+    for (uint32_t i = 0; i < lower->unit->items.count && !lower->unit->source.no_memory; i++) {
+        const vyre_item *item = &lower->unit->items.items[i];
+        if (item->kind == VYRE_ITEM_PROGRAM && item->generic) {
+            survey_program(lower, i);
+        }
+    }
     for (uint32_t i = 0; i < lower->unit->functions.count && !lower->unit->source.no_memory &&
                          !vyre_diagnostics_full(lower->unit->source.diagnostics);
          i++) {
@@ -78,7 +110,12 @@ void lower_read_unit(vyre_lower *lower) {
 
 void lower_free_unit(vyre_unit *unit) {
     vyre_names_deinit(&unit->names);
+    for (size_t i = 0; i < unit->items.count; i++) {
+        vyre_free(unit->items.items[i].name);
+    }
     vyre_vec_free(&unit->items);
+    vyre_vec_free(&unit->type_parameters);
+    vyre_vec_free(&unit->type_arguments);
     for (size_t i = 0; i < unit->constants.count; i++) {
         vyre_vec_free(&unit->constants.items[i].bits);
     }
@@ -98,8 +135,10 @@ void lower_switch(vyre_lower *lower, vyre_unit *unit) {
 }
 
 const char *lower_callee_name(vyre_callee callee, vyre_name_text *out) {
-    uint32_t symbol = callee.unit->items.items[callee.item].symbol;
+    const vyre_item *item = &callee.unit->items.items[callee.item];
+    uint32_t symbol = item->symbol;
     vyre_str text = callee.id             ? vyre_str_of(callee.id)
+                    : item->name          ? vyre_str_of(item->name)
                     : symbol == VYRE_NONE ? (vyre_str){"fn", 2}
                                           : vyre_symbol_text(&callee.unit->names, symbol);
     size_t size = text.size < sizeof out->text ? text.size : sizeof out->text - 1;
@@ -115,7 +154,7 @@ void lower_enter(vyre_lower *lower, vyre_callee callee, vyre_spot call, vyre_cal
         .unit = from,
         .callee = unit,
         .parser = lower->parser.state,
-        .site = {.function = callee.id,
+        .site = {.function = callee.id ? callee.id : unit->items.items[callee.item].name,
                  .file = from->source.foreign ? from->source.name : NULL,
                  .line = call.line,
                  .column = call.column,
@@ -131,12 +170,15 @@ void lower_enter(vyre_lower *lower, vyre_callee callee, vyre_spot call, vyre_cal
         .splice = lower->splice,
     };
     lower_at(lower, call);
-    if (callee.id) {
+    if (out_caller->site.function) {
         unit->source.calls = &out_caller->site;
+    }
+    if (callee.id) {
         vyre_build_scope_of(lower->builder, callee.id, unit->source.name);
     } else {
         vyre_build_scope(lower->builder, lower_callee_name(callee, &text));
     }
+    out_caller->instance = lower_bind_types(unit, callee.item);
     if (!vyre_vec_push(&lower->calls, callee)) {
         lower_no_memory(lower);
     }
@@ -151,6 +193,7 @@ void lower_leave(vyre_lower *lower, const vyre_caller *caller) {
     lower->calls.count -= lower->calls.count ? 1 : 0;
     caller->callee->names.frame = caller->names_frame;
     caller->callee->source.calls = caller->calls;
+    lower_bind_types(caller->callee, caller->instance);
     lower_switch(lower, caller->unit);
     lower->function = caller->function;
     lower->frame = caller->frame;

@@ -12,7 +12,7 @@
 struct vyre_module {
     VYRE_VEC(vyre_program *) programs;
     VYRE_VEC(vyre_module_function) functions;
-    VYRE_VEC(const char *) others; /* names of constants and structs */
+    VYRE_VEC(const char *) others; /* names of constants, structs and what is generic */
     vyre_arena arena;              /* names and signatures */
 };
 
@@ -88,7 +88,7 @@ static bool is_over(const vyre_lower *lower) {
 
 static bool is_wanted(const vyre_lower *lower, const vyre_item *item,
                       const vyre_parse_options *options) {
-    if (item->kind != VYRE_ITEM_PROGRAM ||
+    if (item->kind != VYRE_ITEM_PROGRAM || item->generic || item->origin != VYRE_NONE ||
         item->place.at < lower->unit->source.text + options->from) {
         return false;
     }
@@ -98,6 +98,24 @@ static bool is_wanted(const vyre_lower *lower, const vyre_item *item,
     vyre_str name = item->symbol == VYRE_NONE ? (vyre_str){"", 0}
                                               : vyre_symbol_text(&lower->unit->names, item->symbol);
     return vyre_str_is(name, options->entry);
+}
+
+/* Looks through functions that nothing uses: first those that are not generic, whose mistakes are
+ * nobody else's. */
+static void check_functions(vyre_lower *lower, bool generic) {
+    for (uint32_t i = 0; i < lower->unit->functions.count && !is_over(lower); i++) {
+        vyre_function function = lower->unit->functions.items[i];
+        const vyre_item *item = &lower->unit->items.items[function.item];
+        if (function.seen || !function.body.at || item->generic != generic ||
+            item->origin != VYRE_NONE) {
+            continue;
+        }
+        if (generic && !function.broken) {
+            lower_check_generic(lower, function.item);
+        } else if (!generic) {
+            lower_check_function(lower, i);
+        }
+    }
 }
 
 /* Builds the programs that are wanted; whoever wants a part knows the rest to be right. */
@@ -113,10 +131,8 @@ static void read_text(vyre_lower *lower, const vyre_parse_options *options, vyre
             build_program(lower, item, module);
         }
     }
-    for (uint32_t i = 0; i < lower->unit->functions.count && is_whole && !is_over(lower); i++) {
-        if (!lower->unit->functions.items[i].seen && lower->unit->functions.items[i].body.at) {
-            lower_check_function(lower, i);
-        }
+    for (uint32_t generic = 0; generic < 2 && is_whole; generic++) {
+        check_functions(lower, generic);
     }
 }
 
@@ -167,11 +183,14 @@ static bool keep_function(vyre_lower *lower, const vyre_function *function, vyre
 static void keep_items(vyre_lower *lower, vyre_module *module) {
     bool stored = true;
     for (uint32_t i = 0; i < lower->unit->functions.count && stored; i++) {
-        stored = keep_function(lower, &lower->unit->functions.items[i], module);
+        const vyre_function *function = &lower->unit->functions.items[i];
+        const vyre_item *item = &lower->unit->items.items[function->item];
+        stored =
+            item->generic || item->origin != VYRE_NONE || keep_function(lower, function, module);
     }
     for (uint32_t i = 0; i < lower->unit->items.count && stored; i++) {
         const vyre_item *item = &lower->unit->items.items[i];
-        if (item->kind == VYRE_ITEM_CONSTANT || item->kind == VYRE_ITEM_STRUCT) {
+        if (item->kind == VYRE_ITEM_CONSTANT || item->kind == VYRE_ITEM_STRUCT || item->generic) {
             const char *name = keep_name(lower, module, item->symbol);
             stored = name && vyre_vec_push(&module->others, name);
         }

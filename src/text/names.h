@@ -21,7 +21,8 @@ typedef struct vyre_symbol {
     uint8_t length;
     uint8_t token; /* vyre_token_kind: a name, unless it is a keyword or type */
     uint16_t word; /* number of the word of the language, 0 for none */
-    uint16_t type; /* the struct of that name, 0 for none */
+    uint16_t type; /* the struct of that name, or what a type parameter stands for; 0 for none */
+    bool generic;  /* the item of that name has type parameters */
 } vyre_symbol;
 
 typedef enum vyre_name_kind {

@@ -33,8 +33,8 @@ vyre_diagnostic vyre_source_place(const vyre_source *source, vyre_spot spot,
     if (source->foreign) {
         at.file = source->name;
         at.excerpt = vyre_source_excerpt(source, spot.line, line);
-        at.calls = source->calls;
     }
+    at.calls = source->calls;
     return at;
 }
 
