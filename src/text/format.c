@@ -485,6 +485,7 @@ static void find_types(vyre_source *source, vyre_names *names) {
             names->symbols.items[name.symbol].type = VYRE_FIRST_STRUCT;
         } else if (name.kind == VYRE_TOKEN_NAME && keyword.kind != VYRE_TOKEN_CONST) {
             names->symbols.items[name.symbol].generic = find_parameters(&ahead, names);
+            names->symbols.items[name.symbol].program = keyword.kind == VYRE_TOKEN_PROGRAM;
         }
     }
 }

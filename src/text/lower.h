@@ -642,8 +642,9 @@ vyre_operand lower_constant_element(vyre_lower *lower, vyre_node element);
 
 /* lower_program.c */
 
-/* Builds the program whose head the parser has just read; NULL if it has mistakes. */
-vyre_program *lower_program(vyre_lower *lower, uint32_t number);
+/* Builds the program that an item is. */
+vyre_program *lower_program_item(vyre_lower *lower, uint32_t item);
+
 void lower_step(vyre_lower *lower, uint32_t number);
 void lower_phase(vyre_lower *lower, vyre_node node);
 
@@ -680,12 +681,14 @@ void lower_learn_type(vyre_generic_call *call, vyre_value_type type, vyre_value_
 /* The instance for the types of a call; without a unit, after a report, if it cannot be. */
 vyre_callee lower_instance(vyre_lower *lower, const vyre_generic_call *call, vyre_spot spot);
 
+/* The same for a generic item and types as a name states them, "gather<f32>". */
+vyre_callee lower_stated_instance(vyre_lower *lower, uint32_t item, const char *name);
+
 /* Makes the type parameters of an instance stand for its types, and those of the one before for
  * nothing; VYRE_NONE for no instance. Gives the one before. */
 uint32_t lower_bind_types(vyre_unit *unit, uint32_t item);
 
-/* Looks through a generic function that nothing has an instance of: it has to be right for one of
- * the types that its bounds allow. */
+/* Looks through a generic item: it has to be right for one of the types that its bounds allow. */
 void lower_check_generic(vyre_lower *lower, uint32_t item);
 
 /* lower_unit.c */

@@ -264,6 +264,55 @@ vyre_callee lower_instance(vyre_lower *lower, const vyre_generic_call *call, vyr
     return instance.item == VYRE_NONE ? (vyre_callee){0} : instance;
 }
 
+/* A type as a name states it, which the text moves behind; VYRE_TYPE_VOID if it is none. */
+static vyre_value_type read_type(const char **text) {
+    const char *at = *text + strspn(*text, " ");
+    size_t size = strcspn(at, "<>, ");
+    vyre_value_type type = vyre_type_from_name((vyre_str){at, size});
+    *text = at + size;
+    bool is_vector = size == 4 && !memcmp(at, "vec", 3) && at[3] >= '2' && at[3] <= '4';
+    if (is_vector && **text == '<') {
+        uint32_t count = (uint32_t)(at[3] - '0');
+        ++*text;
+        type = read_type(text);
+        is_vector = **text == '>' && type != VYRE_TYPE_VOID && vyre_type_is_scalar(type);
+        *text += is_vector;
+        type = is_vector ? vyre_vector_of((vyre_type)type, count) : VYRE_TYPE_VOID;
+    }
+    *text += strspn(*text, " ");
+    return type;
+}
+
+vyre_callee lower_stated_instance(vyre_lower *lower, uint32_t item, const char *name) {
+    vyre_generic_call call = {.callee = {.unit = lower->unit, .item = item}};
+    const vyre_item *row = &lower->unit->items.items[item];
+    vyre_spot spot = row->spot;
+    const char *at = name + strcspn(name, "<");
+    uint32_t wanted = row->type_count, found = 0;
+    bool valid = *at == '<';
+    while (valid && (*at == '<' || *at == ',')) {
+        at++;
+        vyre_value_type type = read_type(&at);
+        valid = type != VYRE_TYPE_VOID && found < VYRE_MOST_TYPE_PARAMETERS;
+        if (valid) {
+            call.types[found++] = type;
+        }
+    }
+    if (!valid || found != wanted || strcmp(at, ">") != 0) {
+        vyre_name_text text;
+        vyre_strbuf fix = {0};
+        lower_callee_name(call.callee, &text);
+        vyre_strbuf_printf(&fix, "write a scalar or vector for each, as in %s<f32%s>", text.text,
+                           wanted > 1 ? ",..." : "");
+        lower_report(lower, spot, 303, vyre_strbuf_string(&fix),
+                     "`%s` is no instance of `%s`, which has %u type parameter%s", name, text.text,
+                     wanted, wanted == 1 ? "" : "s");
+        vyre_strbuf_free(&fix);
+        return (vyre_callee){0};
+    }
+    return lower_instance(lower, &call, spot);
+}
+
 /* What nothing has an instance of */
 
 /* Types that serve as examples: usual ones, then all scalars, then structs. */
@@ -314,8 +363,11 @@ static void check_instance(vyre_lower *lower, const vyre_generic_call *call,
     set_diagnostics(lower, found);
     vyre_callee instance =
         lower_instance(lower, call, lower->unit->items.items[call->callee.item].spot);
-    if (instance.unit) {
-        lower_check_function(lower, lower->unit->items.items[instance.item].index);
+    vyre_item item = instance.unit ? lower->unit->items.items[instance.item] : (vyre_item){0};
+    if (instance.unit && item.kind == VYRE_ITEM_FUNCTION) {
+        lower_check_function(lower, item.index);
+    } else if (instance.unit) {
+        vyre_program_release(lower_program_item(lower, instance.item));
     }
     set_diagnostics(lower, list);
 }

@@ -20,6 +20,7 @@ static bool read_head(vyre_lower *lower, vyre_callee callee) {
     vyre_parser_state saved = parser->state;
     bool failed = parser->failed;
     lower_switch(lower, callee.unit);
+    uint32_t instance = lower_bind_types(callee.unit, VYRE_NONE);
     vyre_parser_open(parser, &callee.unit->items.items[callee.item].place);
     vyre_node node = lower_node(lower, vyre_parse_item(parser));
     bool valid = node.kind == VYRE_NODE_PROGRAM && !parser->failed;
@@ -31,6 +32,8 @@ static bool read_head(vyre_lower *lower, vyre_callee callee) {
             valid = false;
         }
     }
+    vyre_parser_forget_types(parser);
+    lower_bind_types(callee.unit, instance);
     lower_switch(lower, from);
     vyre_parser_restore(parser, &saved);
     parser->failed = failed;
@@ -70,7 +73,8 @@ static vyre_given wrong_scalar(vyre_lower *lower, vyre_node node, vyre_callee ca
                                uint32_t position, const char *found, vyre_type wanted) {
     vyre_strbuf how = {0};
     vyre_name_text name;
-    lower_report(lower, vyre_node_spot(&node), 301, lower_how(callee, "", &how),
+    lower_report(lower, vyre_node_spot(&node), 301,
+                 lower_how(callee, "pass a scalar of that type", &how),
                  "argument %u of `%s` is %s, expected %s", position,
                  lower_callee_name(callee, &name), found, vyre_type_name(wanted));
     vyre_strbuf_free(&how);
@@ -342,8 +346,10 @@ void lower_start_steps(vyre_lower *lower) {
 static void splice_body(vyre_lower *lower, vyre_callee callee, vyre_spot call, size_t first) {
     vyre_parser *parser = &lower->parser;
     vyre_caller caller;
-    vyre_splice splice = {.id = callee.id, .fills = lower->fills.count};
+    vyre_name_text name;
+    vyre_splice splice = {.id = lower_callee_name(callee, &name), .fills = lower->fills.count};
     lower_enter(lower, callee, call, &caller);
+    lower->silent = true; /* a program warns when it is built by itself */
     lower->function = VYRE_NONE;
     lower->splice = &splice;
     vyre_parser_open(parser, &callee.unit->items.items[callee.item].place);
@@ -370,16 +376,82 @@ static void splice_body(vyre_lower *lower, vyre_callee callee, vyre_spot call, s
     lower_spoil(lower);
 }
 
+/* Tells the types of a generic program from an argument, as far as they are known. */
+static void learn_from(vyre_lower *lower, vyre_generic_call *to, vyre_value_type type,
+                       uint32_t number, bool plain_too) {
+    vyre_node node = lower_node(lower, number);
+    const vyre_name_binding *binding =
+        node.kind == VYRE_NODE_NAME ? vyre_names_find(&lower->unit->names, node.a) : NULL;
+    if (binding && binding->kind != VYRE_BINDING_POISON) {
+        lower_learn_type(to, type, binding->type);
+    } else if (!binding && lower_known_type(to, type) == VYRE_TYPE_VOID &&
+               lower_is_constant(lower, number)) {
+        vyre_operand value = lower_evaluate(lower, number, VYRE_TYPE_VOID);
+        if (value.kind == VYRE_OPERAND_VALUE) {
+            lower_learn_type(to, type, value.type);
+        } else if (value.kind == VYRE_OPERAND_PLAIN && plain_too) {
+            lower_learn_type(to, type, value.real ? VYRE_TYPE_F32 : VYRE_TYPE_I32);
+        }
+    }
+}
+
+/* Puts the instance that a call means in place of a generic program, and its types into what was
+ * read of its head; false after a report. */
+static bool choose_instance(vyre_lower *lower, vyre_node call, size_t head, vyre_callee *callee) {
+    vyre_generic_call to = {.callee = *callee};
+    if (!lower_read_types(lower, call, &to)) {
+        return false;
+    }
+    if (!lower_is_generic(*callee)) {
+        return true;
+    }
+    uint32_t count = (uint32_t)(lower->head.count - head);
+    for (uint32_t i = 0; i < 2 * count; i++) { /* numbers without a type come last */
+        uint32_t at = i % count;
+        learn_from(lower, &to, lower->head.items[head + at].type,
+                   vyre_parser_item(&lower->parser, call.b, at), i >= count);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        vyre_lower_parameter *parameter = &lower->head.items[head + i];
+        parameter->type = (uint16_t)lower_known_type(&to, parameter->type);
+        bool is_unknown = parameter->type == VYRE_TYPE_VOID;
+        if (is_unknown && parameter->kind != VYRE_ARGUMENT_SCALAR &&
+            !lower_array_argument(lower, vyre_parser_item(&lower->parser, call.b, i), *parameter,
+                                  i + 1, *callee)) {
+            return false; /* what it is wrong with, and not what it fails to tell */
+        }
+    }
+    *callee = lower_instance(lower, &to, vyre_node_spot(&call));
+    return callee->unit != NULL;
+}
+
+/* The program that a step calls; without a unit, after a report, if it is none. */
+static vyre_callee program_of(vyre_lower *lower, vyre_node call) {
+    if (call.kind == VYRE_NODE_LIBRARY_CALL) {
+        return lower_operation_of(lower, call, VYRE_LIBRARY_PROGRAM);
+    }
+    uint32_t item = lower->unit->names.symbols.items[call.a].item;
+    if (vyre_names_find(&lower->unit->names, call.a)) {
+        vyre_name_text text;
+        lower_report(lower, vyre_node_spot(&call), 204, "rename the argument",
+                     "`%s` is %s and hides the program", lower_name(lower, call.a, &text),
+                     lower_kind_of(lower, call.a));
+        return (vyre_callee){0};
+    }
+    return (vyre_callee){.unit = lower->unit, .item = item};
+}
+
 void lower_splice(vyre_lower *lower, uint32_t number) {
     vyre_node call = lower_node(lower, number);
-    if (call.kind != VYRE_NODE_LIBRARY_CALL) {
+    if (call.kind != VYRE_NODE_LIBRARY_CALL && call.kind != VYRE_NODE_CALL) {
         return;
     }
-    vyre_callee callee = lower_operation_of(lower, call, VYRE_LIBRARY_PROGRAM);
+    vyre_callee callee = program_of(lower, call);
     size_t head = lower->head.count, first = lower->given.count;
     if (callee.unit && read_head(lower, callee) &&
         lower_may_call(lower, callee, call, (uint32_t)(lower->head.count - head)) &&
-        read_arguments(lower, callee, call, head) && !lower->unit->source.no_memory) {
+        choose_instance(lower, call, head, &callee) && read_arguments(lower, callee, call, head) &&
+        !lower->unit->source.no_memory) {
         lower->depth++;
         lower->inlined++;
         splice_body(lower, callee, vyre_node_spot(&call), first);

@@ -4,6 +4,50 @@
 #include "ir/builder.h"
 #include "ir/diagnostic.h"
 #include "text/lower.h"
+#include "text/parse.h"
+
+/* The name of a program whose types are stated, as an instance is printed: `gather<f32>` without
+ * what stands between its parts. NULL if it has none, or is generic; the parser reports what is
+ * wrong. */
+static char *stated_name(vyre_lower *lower, const vyre_token *name, vyre_lexer lexer) {
+    vyre_strbuf text = {0};
+    const char *source = lower->unit->source.text;
+    vyre_token token;
+    vyre_lexer_next(&lexer, &token);
+    vyre_strbuf_add(&text, source + name->offset, name->length);
+    bool fits = parse_at_stated_types(&lower->unit->names, token, lexer);
+    for (uint32_t open = 0; fits;) {
+        uint32_t closes = token.kind == VYRE_TOKEN_GREATER       ? 1
+                          : token.kind == VYRE_TOKEN_SHIFT_RIGHT ? 2
+                                                                 : 0;
+        open += token.kind == VYRE_TOKEN_LESS;
+        vyre_strbuf_add(&text, source + token.offset, token.length);
+        if (closes >= open || text.failed) {
+            break;
+        }
+        open -= closes;
+        vyre_lexer_next(&lexer, &token);
+        fits = text.size < VYRE_LIMIT_NAME_BYTES && token.kind != VYRE_TOKEN_END;
+    }
+    if (text.failed) {
+        lower_no_memory(lower);
+    }
+    if (!fits || text.failed) {
+        vyre_strbuf_free(&text);
+    }
+    return text.data;
+}
+
+/* Whether two programs state different types behind the same name. */
+static bool is_other_instance(const vyre_lower *lower, uint32_t first, const vyre_item *item) {
+    for (uint32_t i = first; i < lower->unit->items.count && item->name; i++) {
+        const vyre_item *other = &lower->unit->items.items[i];
+        if (other->symbol == item->symbol && (!other->name || !strcmp(other->name, item->name))) {
+            return false;
+        }
+    }
+    return item->name != NULL;
+}
 
 /* Enters an item by its name, unless the name is wrong, which the parser reports, or taken. */
 static bool declare(vyre_lower *lower, vyre_item item, const vyre_token *name) {
@@ -14,15 +58,16 @@ static bool declare(vyre_lower *lower, vyre_item item, const vyre_token *name) {
         bool reserved = vyre_word_of(symbol->word)->class_of == VYRE_WORD_OP;
         item.symbol = name->symbol;
         item.spot = vyre_token_spot(name);
-        if (symbol->item != VYRE_NONE) {
+        if (symbol->item != VYRE_NONE && !is_other_instance(lower, symbol->item, &item)) {
             vyre_name_text text;
             vyre_source_report(&lower->unit->source, item.spot, 202, "rename one of them",
                                "`%s` is declared twice in this file, first in line %u",
                                lower_name(lower, name->symbol, &text),
                                lower->unit->items.items[symbol->item].spot.line);
-        } else if (!reserved) {
+        } else if (!reserved && symbol->item == VYRE_NONE) {
             symbol->item = number;
             symbol->generic = item.generic;
+            symbol->program = item.kind == VYRE_ITEM_PROGRAM;
         }
     }
     bool room = true;
@@ -53,12 +98,15 @@ void lower_find_items(vyre_lower *lower) {
                     : keyword.kind == VYRE_TOKEN_NAME  ? VYRE_ITEM_STRUCT
                                                        : VYRE_ITEM_PROGRAM;
         if (item.kind == VYRE_ITEM_FUNCTION || item.kind == VYRE_ITEM_PROGRAM) {
+            bool is_program = item.kind == VYRE_ITEM_PROGRAM && name.kind == VYRE_TOKEN_NAME;
+            item.name = is_program ? stated_name(lower, &name, ahead) : NULL;
             vyre_token behind;
             vyre_lexer_next(&ahead, &behind);
-            item.generic = behind.kind == VYRE_TOKEN_LESS;
+            item.generic = behind.kind == VYRE_TOKEN_LESS && !item.name;
         }
         if (keyword.kind == VYRE_TOKEN_END || lower->unit->source.no_memory ||
             !declare(lower, item, &name)) {
+            vyre_free(item.name);
             lower_no_memory(lower);
             return;
         }

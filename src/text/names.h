@@ -23,6 +23,7 @@ typedef struct vyre_symbol {
     uint16_t word; /* number of the word of the language, 0 for none */
     uint16_t type; /* the struct of that name, or what a type parameter stands for; 0 for none */
     bool generic;  /* the item of that name has type parameters */
+    bool program;  /* it is a program */
 } vyre_symbol;
 
 typedef enum vyre_name_kind {

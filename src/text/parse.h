@@ -121,6 +121,10 @@ bool parse_close_angle(vyre_parser *parser);
  * has none. From here on the names are types. */
 uint32_t parse_type_parameters(vyre_parser *parser);
 
+/* Whether types, not type parameters, stand in angle brackets behind the name of a program: the
+ * token at hand is the bracket, and the lexer is behind it. */
+bool parse_at_stated_types(const vyre_names *names, vyre_token token, vyre_lexer ahead);
+
 /* Types in angle brackets behind the name of something that is called. */
 typedef struct vyre_type_list {
     uint32_t types[VYRE_MOST_TYPE_PARAMETERS];

@@ -91,6 +91,17 @@ uint32_t parse_type_parameters(vyre_parser *parser) {
     return parse_list(parser, pending);
 }
 
+bool parse_at_stated_types(const vyre_names *names, vyre_token token, vyre_lexer ahead) {
+    if (token.kind != VYRE_TOKEN_LESS) {
+        return false;
+    }
+    vyre_lexer_next(&ahead, &token);
+    bool is_vector = token.kind == VYRE_TOKEN_NAME && parse_vector_count(names, &token);
+    vyre_token_kind kind = (vyre_token_kind)token.kind;
+    vyre_lexer_next(&ahead, &token);
+    return kind == VYRE_TOKEN_TYPE || (is_vector && token.kind == VYRE_TOKEN_LESS);
+}
+
 /* Whether a token may be part of a list of types; `known` becomes false with a name that is none,
  * `written` with one that is no word of the language. */
 static bool may_be_type(const vyre_parser *parser, vyre_token token, bool *known, bool *written) {

@@ -244,7 +244,11 @@ static bool open_program(vyre_parser *parser, bool over) {
 static uint32_t parse_program(vyre_parser *parser, vyre_spot spot) {
     uint32_t name = parse_name(parser, "a program");
     uint32_t parts[VYRE_PROGRAM_PARTS] = {VYRE_NONE, 0, VYRE_NONE, VYRE_NONE};
-    if (!parser->lost) {
+    if (!parser->lost &&
+        parse_at_stated_types(parser->names, parser->state.token, parser->state.lexer)) {
+        vyre_type_list types; /* a part of the name */
+        parse_type_arguments(parser, &types);
+    } else if (!parser->lost) {
         parts[VYRE_PROGRAM_TYPES] = parse_type_parameters(parser);
     }
     if (!parser->lost) {
@@ -637,6 +641,15 @@ uint32_t parse_step(vyre_parser *parser) {
                 parse_unexpected(parser, "a call of an operation",
                                  "call it with its arguments in parentheses, as in "
                                  "`sort.keys_u32(keys, sorted);`");
+            }
+            return end_step(parser, parse_node(parser, VYRE_NODE_STEP_CALL, spot, 0, call, 0));
+        }
+        if (parser->names->symbols.items[token.symbol].program) {
+            top(parser)->started = true;
+            uint32_t call = parse_named(parser);
+            if (!parser->lost && vyre_parser_node(parser, call).kind != VYRE_NODE_CALL) {
+                parse_unexpected(parser, "the arguments of the program",
+                                 "call it with its arguments in parentheses");
             }
             return end_step(parser, parse_node(parser, VYRE_NODE_STEP_CALL, spot, 0, call, 0));
         }

@@ -71,7 +71,7 @@
     X(STEP_ELSE)                                                                                   \
     X(SWAP)      /* a: NAME, b: NAME */                                                            \
     X(REQUIRE)   /* a: size, b: size; both VYRE_NONE after a mistake */                            \
-    X(STEP_CALL) /* a: LIBRARY_CALL */                                                             \
+    X(STEP_CALL) /* a: LIBRARY_CALL or CALL of a program */                                        \
     X(END)       /* detail: the kind of node whose block ends */
 
 /* Dimensions of an array. */

@@ -9,8 +9,10 @@
 
 #include <cmocka.h>
 
+#include <vyre/builder.h>
 #include <vyre/program.h>
 #include <vyre/text.h>
+#include <vyre/wire.h>
 
 #include "tests/unit/failing_allocator.h"
 
@@ -176,6 +178,163 @@ static void bounds_are_checked(void **state) {
     }
 }
 
+static const char gather[] =
+    "fn twice<T>(x: T) -> T { return x + x; }\n"
+    "program gather<T: number>(x: buffer<T>, i: buffer<u32>, y: out buffer<T>[len(i)]) over y {\n"
+    "    y[gid] = twice(x[i[gid]]);\n}\n"
+    "program pair<T, U>(x: inout buffer<T>, y: inout buffer<U>) over x { x[gid] = T(1); y[gid] = "
+    "U(2); }\n"
+    "program other(x: inout buffer<f32>) over x { x[gid] = 1; }\n";
+
+static vyre_program *instance(vyre_module *module, const char *name) {
+    vyre_program *program;
+    vyre_status status = vyre_module_instantiate(module, name, NULL, &program);
+    if (status) {
+        fail_msg("%s: %s", name, vyre_status_message(status));
+    }
+    return program;
+}
+
+static void a_module_makes_instances_of_programs(void **state) {
+    (void)state;
+    vyre_module *module = parse(gather);
+    assert_int_equal(vyre_module_count(module), 1);
+    assert_null(vyre_module_find(module, "gather<f32>"));
+    vyre_program *first = instance(module, "gather<f32>");
+    assert_string_equal(vyre_program_name(first), "gather<f32>");
+    assert_ptr_equal(instance(module, "gather< f32 >"), first);
+    assert_ptr_equal(vyre_module_find(module, "gather<f32>"), first);
+    assert_int_equal(vyre_module_count(module), 2);
+    assert_string_equal(vyre_program_name(instance(module, "pair<u8, bf16>")), "pair<u8,bf16>");
+    assert_string_equal(vyre_program_name(instance(module, "other")), "other");
+    vyre_module_free(module);
+}
+
+/* What has the name of an instance is the instance, wherever its types come from. */
+static void an_instance_is_the_program_with_its_types(void **state) {
+    (void)state;
+    vyre_module *module = parse(gather);
+    vyre_module *written = parse(
+        "program gather<u16>(x: buffer<u16>, i: buffer<u32>, y: out buffer<u16>[len(i)]) over y {\n"
+        "    y[gid] = twice(x[i[gid]]);\n}\nfn twice(x: u16) -> u16 { return x + x; }\n");
+    vyre_program *program = instance(module, "gather<u16>");
+    assert_true(is_same(program, vyre_module_program(written, 0)));
+    assert_false(is_same(program, instance(module, "gather<i16>")));
+    vyre_module_free(written);
+    vyre_module_free(module);
+}
+
+static void instances_can_be_printed_and_encoded(void **state) {
+    (void)state;
+    static const char *const names[] = {"gather<f64>", "pair<u8,bf16>"};
+    vyre_module *module = parse(gather);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        vyre_program *program = instance(module, names[i]), *decoded;
+        char *text;
+        uint8_t *bytes;
+        size_t size;
+        assert_null(vyre_program_print(program, &text, &size));
+        vyre_module *printed = parse(text);
+        assert_true(is_same(program, vyre_module_find(printed, names[i])));
+        vyre_module_free(printed);
+        vyre_string_free(text);
+        assert_null(vyre_wire_encode(program, 0, &bytes, &size));
+        assert_int_equal(bytes[10], 2); /* the minor version */
+        assert_null(vyre_wire_decode(bytes, size, &decoded));
+        assert_true(is_same(program, decoded));
+        assert_string_equal(vyre_program_name(decoded), names[i]);
+        vyre_program_release(decoded);
+        vyre_bytes_free(bytes);
+    }
+    vyre_module_free(module);
+}
+
+static void names_of_instances_are_checked(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        bool valid;
+    } rows[] = {{"a<f32>", true},        {"a<f32,u8>", true},
+                {"a<vec3<f16>>", true},  {"a<vec3<f16>,u8>", true},
+                {"a<>", false},          {"a<f32", false},
+                {"a<f32>>", false},      {"a<f32>b", false},
+                {"<f32>", false},        {"a<f3>", false},
+                {"a<f32,>", false},      {"a<f32, u8>", false},
+                {"a<vec5<f32>>", false}, {"a<vec2<vec2<f32>>>", false},
+                {"a<vec2>", false},      {"a<f32><f32>", false},
+                {"a<f32,<f32>", false},  {"a>", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        vyre_builder *builder;
+        vyre_program *program = NULL;
+        assert_null(vyre_builder_create(rows[i].name, &builder));
+        uint32_t x = vyre_build_buffer(builder, "x", VYRE_ACCESS_INOUT, VYRE_TYPE_U32, VYRE_NONE);
+        vyre_build_phase(builder, &(vyre_phase_desc){.domain = {vyre_build_size_len(builder, x)}});
+        vyre_build_phase_end(builder);
+        vyre_status status = vyre_builder_finish(builder, NULL, &program);
+        if (!status != rows[i].valid) {
+            fail_msg("%s is %s", rows[i].name, status ? "refused" : "accepted");
+        }
+        vyre_status_free(status);
+        vyre_program_release(program);
+        vyre_builder_free(builder);
+    }
+}
+
+static void refuse_instance(const char *name, const char *message, const char *fix) {
+    vyre_module *module = parse(gather);
+    vyre_program *program;
+    vyre_status status = vyre_module_instantiate(module, name, NULL, &program);
+    assert_non_null(status);
+    assert_null(program);
+    if (!strstr(vyre_status_message(status), message) || !strstr(vyre_status_fix(status), fix)) {
+        fail_msg("%s says %s. Fix: %s", name, vyre_status_message(status), vyre_status_fix(status));
+    }
+    vyre_status_free(status);
+    vyre_module_free(module);
+}
+
+static void wrong_instances_are_refused(void **state) {
+    (void)state;
+    refuse_instance("gather", "no program `gather`", "gather<f32>");
+    refuse_instance("gather<bool>", "the type `T` of `gather` is bool, expected number", "");
+    refuse_instance("gather<f32,f32>", "is no instance of `gather`", "gather<f32>");
+    refuse_instance("gather<f32", "is no instance of `gather`", "");
+    refuse_instance("gather<>", "is no instance of `gather`", "");
+    refuse_instance("pair<f32>", "which has 2 type parameters", "");
+    refuse_instance("nothing<f32>", "no program `nothing<f32>`", "`other`");
+    refuse_instance("other<f32>", "no program `other<f32>`", "");
+}
+
+static void programs_call_programs_of_the_file(void **state) {
+    (void)state;
+    static const char items[] =
+        "program add<T: number>(x: buffer<T>, by: T, y: out buffer<T>[len(x)]) {\n"
+        "    scratch t: T[len(x)];\n"
+        "    phase over x { t[gid] = x[gid] + by; }\n"
+        "    phase over x { y[gid] = t[gid]; }\n}\n"
+        "const THREE = 3u8;\n";
+    static const char *const pairs[][2] = {
+        {"add(x, 2, y);", "add<f32>(x, 2, y);"},
+        {"add(x, n, y);", "add<f32>(x, n, y);"},
+        {"add(b, THREE, c);", "add<u8>(b, 3, c);"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        vyre_module *modules[2];
+        for (int k = 0; k < 2; k++) {
+            char text[1024];
+            snprintf(text, sizeof text,
+                     "%sprogram p(x: buffer<f32>, n: f32, y: out buffer<f32>[len(x)], b: "
+                     "buffer<u8>, c: out buffer<u8>[len(b)]) {\n%s\nphase over x { y[gid] = n; "
+                     "}\n}\n",
+                     items, pairs[i][k]);
+            modules[k] = parse(text);
+        }
+        assert_true(is_same(vyre_module_find(modules[0], "p"), vyre_module_find(modules[1], "p")));
+        vyre_module_free(modules[0]);
+        vyre_module_free(modules[1]);
+    }
+}
+
 static void instances_are_bounded(void **state) {
     (void)state;
     static char text[1u << 20];
@@ -200,6 +359,8 @@ static void allocation_failures_are_reported(void **state) {
         "fn f<T: number, U>(a: T, b: U) -> (U, T) { var t: T[2]; t[0] = g(a); return b, t[0]; }\n"
         "fn g<T>(a: T) -> T { return a; }\n"
         "fn unused<T: int>(a: T) -> T { return g(a) & 1; }\n"
+        "program copy<T>(x: buffer<T>, y: inout buffer<T>) over x { y[gid] = x[gid]; }\n"
+        "program both(x: buffer<u8>, y: inout buffer<u8>) { copy(x, y); }\n"
         "program p(x: inout buffer<f32>) over x {\n"
         "    let (q, r) = f(x[gid], P(1, 2));\n"
         "    let (s, t) = f<u32, f32>(q.b, r);\n"
@@ -209,6 +370,10 @@ static void allocation_failures_are_reported(void **state) {
         vyre_module *module;
         failing_allocator_start(n); /* 0 fails nowhere, and makes what stays */
         vyre_status status = vyre_module_parse("a.vyre", text, sizeof text - 1, NULL, &module);
+        vyre_program *program;
+        if (!status) {
+            status = vyre_module_instantiate(module, "copy<f16>", NULL, &program);
+        }
         failing_allocator_end();
         bool failed = failing_allocator_failed();
         vyre_status_code code = vyre_status_code_of(status);
@@ -232,6 +397,12 @@ int main(void) {
         cmocka_unit_test(arguments_are_computed_from_left_to_right),
         cmocka_unit_test(a_type_is_seen_only_inside_of_its_function),
         cmocka_unit_test(bounds_are_checked),
+        cmocka_unit_test(a_module_makes_instances_of_programs),
+        cmocka_unit_test(an_instance_is_the_program_with_its_types),
+        cmocka_unit_test(instances_can_be_printed_and_encoded),
+        cmocka_unit_test(names_of_instances_are_checked),
+        cmocka_unit_test(wrong_instances_are_refused),
+        cmocka_unit_test(programs_call_programs_of_the_file),
         cmocka_unit_test(instances_are_bounded),
         cmocka_unit_test(allocation_failures_are_reported),
     };
