@@ -681,8 +681,9 @@ void lower_learn_type(vyre_generic_call *call, vyre_value_type type, vyre_value_
 /* The instance for the types of a call; without a unit, after a report, if it cannot be. */
 vyre_callee lower_instance(vyre_lower *lower, const vyre_generic_call *call, vyre_spot spot);
 
-/* The same for a generic item and types as a name states them, "gather<f32>". */
-vyre_callee lower_stated_instance(vyre_lower *lower, uint32_t item, const char *name);
+/* The same for what is generic, and types as a name states them, "gather<f32>". */
+vyre_callee lower_stated_instance(vyre_lower *lower, vyre_callee callee, const char *name,
+                                  vyre_spot spot);
 
 /* Makes the type parameters of an instance stand for its types, and those of the one before for
  * nothing; VYRE_NONE for no instance. Gives the one before. */

@@ -448,12 +448,15 @@ static void report_circle(vyre_lower *lower, size_t first, vyre_callee callee, v
     vyre_strbuf_free(&circle);
 }
 
+static uint32_t generic_of(vyre_callee callee) {
+    uint32_t origin = callee.unit->items.items[callee.item].origin;
+    return origin == VYRE_NONE ? callee.item : origin;
+}
+
 /* Whether two calls go to the same text: an instance of what is generic never ends up in another
  * one without coming back. */
 static bool is_same(vyre_callee a, vyre_callee b) {
-    const vyre_item *items = a.unit->items.items;
-    uint32_t first = items[a.item].origin == VYRE_NONE ? a.item : items[a.item].origin;
-    return a.unit == b.unit && first == b.item;
+    return a.unit == b.unit && generic_of(a) == generic_of(b);
 }
 
 bool lower_may_call(vyre_lower *lower, vyre_callee callee, vyre_node call, uint32_t wanted) {

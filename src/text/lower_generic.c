@@ -283,10 +283,10 @@ static vyre_value_type read_type(const char **text) {
     return type;
 }
 
-vyre_callee lower_stated_instance(vyre_lower *lower, uint32_t item, const char *name) {
-    vyre_generic_call call = {.callee = {.unit = lower->unit, .item = item}};
-    const vyre_item *row = &lower->unit->items.items[item];
-    vyre_spot spot = row->spot;
+vyre_callee lower_stated_instance(vyre_lower *lower, vyre_callee callee, const char *name,
+                                  vyre_spot spot) {
+    vyre_generic_call call = {.callee = callee};
+    const vyre_item *row = &callee.unit->items.items[callee.item];
     const char *at = name + strcspn(name, "<");
     uint32_t wanted = row->type_count, found = 0;
     bool valid = *at == '<';

@@ -20,7 +20,7 @@ static bool read_head(vyre_lower *lower, vyre_callee callee) {
     vyre_parser_state saved = parser->state;
     bool failed = parser->failed;
     lower_switch(lower, callee.unit);
-    uint32_t instance = lower_bind_types(callee.unit, VYRE_NONE);
+    uint32_t instance = lower_bind_types(callee.unit, callee.item);
     vyre_parser_open(parser, &callee.unit->items.items[callee.item].place);
     vyre_node node = lower_node(lower, vyre_parse_item(parser));
     bool valid = node.kind == VYRE_NODE_PROGRAM && !parser->failed;
@@ -399,6 +399,9 @@ static void learn_from(vyre_lower *lower, vyre_generic_call *to, vyre_value_type
  * read of its head; false after a report. */
 static bool choose_instance(vyre_lower *lower, vyre_node call, size_t head, vyre_callee *callee) {
     vyre_generic_call to = {.callee = *callee};
+    if (callee->id) {
+        return true; /* its id has the types */
+    }
     if (!lower_read_types(lower, call, &to)) {
         return false;
     }

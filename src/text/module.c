@@ -125,7 +125,8 @@ static void build_instance(vyre_lower *lower, const char *name, vyre_module *mod
         vyre_str own = item_name(lower, item);
         if (item->kind == VYRE_ITEM_PROGRAM && item->generic && own.size == stem.size &&
             !memcmp(own.data, stem.data, own.size)) {
-            vyre_callee instance = lower_stated_instance(lower, i, name);
+            vyre_callee generic = {.unit = lower->unit, .item = i};
+            vyre_callee instance = lower_stated_instance(lower, generic, name, item->spot);
             if (instance.unit) {
                 build_program(lower, instance.item, module);
             }

@@ -204,7 +204,7 @@ static inline void ops_command(const vyre_operation *operation, const ops_values
     const char *folder = ops_folder();
     char path[64];
     vyre_strbuf command = {0};
-    vyre_strbuf_printf(&command, "\"$VYRE\" run %s", operation->id);
+    vyre_strbuf_printf(&command, "\"$VYRE\" run '%s'", operation->id);
     for (size_t k = 0; k < operation->parameter_count; k++) {
         const vyre_parameter *p = &operation->parameters[k];
         if (p->role == VYRE_ROLE_ATTRIBUTE) {
