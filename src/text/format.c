@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "ir/diagnostic.h"
 #include "text/parse.h"
+#include "text/use.h"
 
 enum { INDENT = 4, COLUMNS = 100 };
 
@@ -33,6 +34,7 @@ typedef struct trailer {
 
 typedef struct formatter {
     vyre_source *source;
+    vyre_uses uses;
     VYRE_VEC(piece) pieces;
     VYRE_VEC(trailer) trailers; /* of the lines in front of this one */
     vyre_strbuf out;
@@ -99,21 +101,21 @@ static void classify_angle(context *c, piece *here) {
     }
 }
 
-/* Angle brackets with several types, or bounds: they stand behind the name of something generic, or
- * with types alone behind an operation's id, and in front of a parenthesis. */
+/* Angle brackets with several types, or bounds, stand in front of a parenthesis and behind the name
+ * of something generic, or with types of the language alone behind any name. */
 static void classify_types(formatter *f, size_t first) {
     piece *pieces = f->pieces.items;
     bool is_generic = first > 0 && pieces[first - 1].generic;
-    bool is_id = first > 1 && pieces[first - 2].kind == VYRE_TOKEN_DOT;
+    bool is_name = first > 0 && pieces[first - 1].kind == VYRE_TOKEN_NAME;
     bool is_head = first > 1 && (pieces[first - 2].kind == VYRE_TOKEN_FN ||
                                  pieces[first - 2].kind == VYRE_TOKEN_PROGRAM);
     uint32_t open = 0;
     size_t end = first;
-    for (bool inside = is_generic || is_id; inside && end < f->pieces.count; end++) {
+    for (bool inside = is_name; inside && end < f->pieces.count; end++) {
         vyre_token_kind kind = (vyre_token_kind)pieces[end].kind;
         uint32_t closes = kind == VYRE_TOKEN_GREATER ? 1 : kind == VYRE_TOKEN_SHIFT_RIGHT ? 2 : 0;
         bool belongs = kind == VYRE_TOKEN_LESS || kind == VYRE_TOKEN_TYPE || closes ||
-                       kind == VYRE_TOKEN_COMMA || pieces[end].type ||
+                       kind == VYRE_TOKEN_COMMA || (is_generic && pieces[end].type) ||
                        (is_head && (kind == VYRE_TOKEN_NAME || kind == VYRE_TOKEN_COLON ||
                                     kind == VYRE_TOKEN_OR || kind == VYRE_TOKEN_COMMENT));
         open += kind == VYRE_TOKEN_LESS;
@@ -183,27 +185,50 @@ static void classify(formatter *f) {
     }
 }
 
+/* What a `use` names, which is one word here, if it comes next. */
+static bool read_used(const formatter *f, vyre_lexer *lexer, size_t *use, vyre_token *out_token) {
+    const vyre_use *next = *use < f->uses.count ? &f->uses.items[*use] : NULL;
+    const char *at = lexer->at;
+    while (next && at < f->source->end && (*at == ' ' || *at == '\t')) {
+        at++;
+    }
+    if (!next || at != f->source->text + next->offset) {
+        return false;
+    }
+    *out_token = (vyre_token){.kind = VYRE_TOKEN_NAME,
+                              .symbol = VYRE_NONE,
+                              .offset = next->offset,
+                              .length = next->length,
+                              .line = lexer->line};
+    lexer->at = at + next->length;
+    ++*use;
+    return true;
+}
+
 static bool read_pieces(formatter *f, vyre_names *names) {
     vyre_lexer lexer;
     vyre_lexer_init(&lexer, f->source, names);
     lexer.comments = true;
     uint32_t line = 1;
+    size_t use = 0;
     for (;;) {
         vyre_token token;
-        vyre_lexer_next(&lexer, &token);
+        if (!read_used(f, &lexer, &use, &token)) {
+            vyre_lexer_next(&lexer, &token);
+        }
         if (token.kind == VYRE_TOKEN_END) {
             break;
         }
         const char *text = f->source->text + token.offset;
-        piece here = {
-            .offset = token.offset,
-            .length = token.length,
-            .kind = token.kind,
-            .generic = token.kind == VYRE_TOKEN_NAME && names->symbols.items[token.symbol].generic,
-            .type = token.kind == VYRE_TOKEN_NAME &&
-                    (names->symbols.items[token.symbol].type || parse_vector_count(names, &token)),
-            .line_before = token.line > line,
-            .gap_before = token.line > line + 1};
+        bool is_name = token.kind == VYRE_TOKEN_NAME && token.symbol != VYRE_NONE;
+        const vyre_symbol *symbol = is_name ? &names->symbols.items[token.symbol] : NULL;
+        piece here = {.offset = token.offset,
+                      .length = token.length,
+                      .kind = token.kind,
+                      .generic = is_name && symbol->generic,
+                      .type = is_name && (symbol->type || parse_vector_count(names, &token)),
+                      .line_before = token.line > line,
+                      .gap_before = token.line > line + 1};
         if (token.kind == VYRE_TOKEN_COMMENT) {
             bool to_line_end = text[1] == '/';
             here.breaks = to_line_end || memchr(text, '\n', token.length);
@@ -472,32 +497,42 @@ static bool find_parameters(vyre_lexer *lexer, vyre_names *names) {
     return is_generic;
 }
 
-/* Makes the structs known, whose names are types, and what types may follow. */
-static void find_types(vyre_source *source, vyre_names *names) {
-    vyre_lexer lexer;
-    vyre_lexer_init(&lexer, source, names);
+/* Makes known the structs, whose names are types, the programs, which steps may call, and what
+ * types may follow. Items of other files are not at hand. */
+static void find_items(const vyre_lexer *start) {
+    vyre_lexer lexer = *start;
+    vyre_source *source = lexer.source;
+    vyre_names *names = lexer.names;
     for (vyre_lexer_find_item(&lexer); lexer.at < source->end; vyre_lexer_find_item(&lexer)) {
         vyre_token keyword, name;
         vyre_lexer_next(&lexer, &keyword);
         vyre_lexer ahead = lexer;
         vyre_lexer_next(&ahead, &name);
-        if (keyword.kind == VYRE_TOKEN_NAME && name.symbol != VYRE_NONE) {
-            names->symbols.items[name.symbol].type = VYRE_FIRST_STRUCT;
-        } else if (name.kind == VYRE_TOKEN_NAME && keyword.kind != VYRE_TOKEN_CONST) {
-            names->symbols.items[name.symbol].generic = find_parameters(&ahead, names);
-            names->symbols.items[name.symbol].program = keyword.kind == VYRE_TOKEN_PROGRAM;
+        if (name.symbol != VYRE_NONE) {
+            bool may_be_generic = keyword.kind != VYRE_TOKEN_NAME &&
+                                  keyword.kind != VYRE_TOKEN_CONST && name.kind == VYRE_TOKEN_NAME;
+            bool is_generic = may_be_generic && find_parameters(&ahead, names);
+            vyre_symbol *symbol = &names->symbols.items[name.symbol];
+            symbol->type = keyword.kind == VYRE_TOKEN_NAME ? VYRE_FIRST_STRUCT : symbol->type;
+            symbol->is_program |= keyword.kind == VYRE_TOKEN_PROGRAM;
+            symbol->generic |= is_generic;
         }
     }
 }
 
 /* Reads the whole text for mistakes of syntax. */
-static void check_syntax(vyre_source *source, vyre_names *names) {
+static void check_syntax(vyre_source *source, vyre_names *names, vyre_uses *uses) {
     vyre_parser parser;
     vyre_parser_init(&parser, source, names);
     vyre_lexer start;
     vyre_lexer_init(&start, source, names);
+    source->no_memory |= !vyre_use_read(&start, 0, uses);
+    for (size_t i = 0; i < uses->count; i++) {
+        source->uses_operations |= uses->items[i].kind != VYRE_USE_FILE;
+        source->lacks_files |= uses->items[i].kind == VYRE_USE_FILE;
+    }
     if (!source->no_memory) {
-        find_types(source, names);
+        find_items(&start);
         parser.blind = true;
         vyre_parser_open(&parser, &start);
     }
@@ -533,7 +568,7 @@ vyre_status vyre_text_format(const char *name, const char *text, size_t size,
         .name = name, .text = text, .end = text + size, .diagnostics = diagnostics};
     vyre_names_init(&names, text, text + size);
     if (vyre_source_check(&source)) {
-        check_syntax(&source, &names);
+        check_syntax(&source, &names, &f.uses);
     }
     bool memory = !source.no_memory; /* without it, errors say nothing about the text */
     status = memory ? vyre_diagnostics_status(diagnostics, vyre_source_name(name)) : VYRE_OK;
@@ -558,6 +593,7 @@ vyre_status vyre_text_format(const char *name, const char *text, size_t size,
     }
 done:
     vyre_strbuf_free(&f.out);
+    vyre_vec_free(&f.uses);
     vyre_vec_free(&f.pieces);
     vyre_vec_free(&f.trailers);
     vyre_names_deinit(&names);

@@ -74,7 +74,7 @@ static vyre_given wrong_scalar(vyre_lower *lower, vyre_node node, vyre_callee ca
     vyre_strbuf how = {0};
     vyre_name_text name;
     lower_report(lower, vyre_node_spot(&node), 301,
-                 lower_how(callee, "pass a scalar of that type", &how),
+                 lower_how(callee, "pass one of that type", &how),
                  "argument %u of `%s` is %s, expected %s", position,
                  lower_callee_name(callee, &name), found, vyre_type_name(wanted));
     vyre_strbuf_free(&how);
@@ -351,6 +351,7 @@ static void splice_body(vyre_lower *lower, vyre_callee callee, vyre_spot call, s
     lower_enter(lower, callee, call, &caller);
     lower->silent = true; /* a program warns when it is built by itself */
     lower->function = VYRE_NONE;
+    lower->silent = true; /* whoever checks the program itself gets its warnings */
     lower->splice = &splice;
     vyre_parser_open(parser, &callee.unit->items.items[callee.item].place);
     vyre_node node = lower_node(lower, vyre_parse_item(parser));
@@ -428,28 +429,30 @@ static bool choose_instance(vyre_lower *lower, vyre_node call, size_t head, vyre
     return callee->unit != NULL;
 }
 
-/* The program that a step calls; without a unit, after a report, if it is none. */
-static vyre_callee program_of(vyre_lower *lower, vyre_node call) {
+/* What a step calls; without a unit after a report. */
+static vyre_callee called_program(vyre_lower *lower, vyre_node call) {
+    vyre_name_text id;
     if (call.kind == VYRE_NODE_LIBRARY_CALL) {
         return lower_operation_of(lower, call, VYRE_LIBRARY_PROGRAM);
     }
-    uint32_t item = lower->unit->names.symbols.items[call.a].item;
-    if (vyre_names_find(&lower->unit->names, call.a)) {
-        vyre_name_text text;
-        lower_report(lower, vyre_node_spot(&call), 204, "rename the argument",
-                     "`%s` is %s and hides the program", lower_name(lower, call.a, &text),
-                     lower_kind_of(lower, call.a));
+    if (call.kind != VYRE_NODE_CALL) {
         return (vyre_callee){0};
     }
-    return (vyre_callee){.unit = lower->unit, .item = item};
+    if (lower->unit->names.symbols.items[call.a].is_program) {
+        return (vyre_callee){.unit = lower->unit,
+                             .item = lower->unit->names.symbols.items[call.a].item};
+    }
+    if (!lower_used_id(lower, call, &id)) {
+        lower_unknown(lower, call, call.a, true);
+        return (vyre_callee){0};
+    }
+    return *id.text ? lower_operation_by_id(lower, call, id.text, VYRE_LIBRARY_PROGRAM)
+                    : (vyre_callee){0};
 }
 
 void lower_splice(vyre_lower *lower, uint32_t number) {
     vyre_node call = lower_node(lower, number);
-    if (call.kind != VYRE_NODE_LIBRARY_CALL && call.kind != VYRE_NODE_CALL) {
-        return;
-    }
-    vyre_callee callee = program_of(lower, call);
+    vyre_callee callee = called_program(lower, call);
     size_t head = lower->head.count, first = lower->given.count;
     if (callee.unit && read_head(lower, callee) &&
         lower_may_call(lower, callee, call, (uint32_t)(lower->head.count - head)) &&

@@ -104,7 +104,11 @@ bool vyre_module_has(const vyre_module *module, const char *name) {
 }
 
 static void build_program(vyre_lower *lower, uint32_t item, vyre_module *module) {
+    lower->met.count = 0;
     vyre_program *program = lower_program_item(lower, item);
+    if (program) {
+        lower_variants(lower, item, program);
+    }
     if (program && !vyre_vec_push(&module->programs, program)) {
         vyre_program_release(program);
         lower_no_memory(lower);
@@ -117,13 +121,20 @@ static vyre_str item_name(const vyre_lower *lower, const vyre_item *item) {
                                        : vyre_symbol_text(&lower->unit->names, item->symbol);
 }
 
+/* Whether an item is a program of the text itself, and not of a file that it uses. */
+static bool is_own_program(const vyre_lower *lower, const vyre_item *item) {
+    const vyre_source *source = &lower->unit->source;
+    uint32_t part = vyre_source_part_at(source, item->place.at);
+    return item->kind == VYRE_ITEM_PROGRAM && !(part && source->parts[part].file);
+}
+
 /* Builds the instance of a generic program that a name states, if there is such a program. */
 static void build_instance(vyre_lower *lower, const char *name, vyre_module *module) {
     vyre_str stem = {name, strcspn(name, "<")};
     for (uint32_t i = 0; i < lower->unit->items.count && name[stem.size]; i++) {
         const vyre_item *item = &lower->unit->items.items[i];
         vyre_str own = item_name(lower, item);
-        if (item->kind == VYRE_ITEM_PROGRAM && item->generic && own.size == stem.size &&
+        if (is_own_program(lower, item) && item->generic && own.size == stem.size &&
             !memcmp(own.data, stem.data, own.size)) {
             vyre_callee generic = {.unit = lower->unit, .item = i};
             vyre_callee instance = lower_stated_instance(lower, generic, name, item->spot);
@@ -141,7 +152,7 @@ static bool is_over(const vyre_lower *lower) {
 
 static bool is_wanted(const vyre_lower *lower, const vyre_item *item,
                       const vyre_parse_options *options) {
-    if (item->kind != VYRE_ITEM_PROGRAM || item->generic || item->origin != VYRE_NONE ||
+    if (!is_own_program(lower, item) || item->generic || item->origin != VYRE_NONE ||
         item->place.at < lower->unit->source.text + options->from) {
         return false;
     }
@@ -193,7 +204,7 @@ static void read_text(vyre_lower *lower, const vyre_parse_options *options, vyre
     uint32_t count = (uint32_t)lower->unit->items.count; /* without instances */
     for (uint32_t i = 0; i < count && is_whole && !is_over(lower); i++) {
         const vyre_item *item = &lower->unit->items.items[i];
-        if (item->kind == VYRE_ITEM_PROGRAM && item->generic && item->type_count) {
+        if (is_own_program(lower, item) && item->generic && item->type_count) {
             lower_check_generic(lower, i);
         }
     }
@@ -280,7 +291,7 @@ static void keep_items(vyre_lower *lower, vyre_module *module) {
             const char *name = keep_name(lower, module, item->symbol);
             stored = name && vyre_vec_push(&module->others, name);
         }
-        if (item->kind == VYRE_ITEM_PROGRAM && item->generic) {
+        if (is_own_program(lower, item) && item->generic) {
             stored = stored && keep_generic(lower, item, module);
         }
     }
@@ -310,6 +321,7 @@ static void free_lower(vyre_lower *lower) {
     vyre_vec_free(&lower->fills);
     vyre_vec_free(&lower->head);
     vyre_vec_free(&lower->given);
+    vyre_vec_free(&lower->met);
     vyre_diagnostics_free(lower->found);
     vyre_builder_free(lower->spare);
     if (lower->has_entered && lower->library.library->leave) {
@@ -395,6 +407,7 @@ vyre_status vyre_text_outline(const char *text, size_t size,
     if (vyre_source_check(&unit.source)) {
         vyre_names_init(&unit.names, text, text + size);
         vyre_parser_init(&lower.parser, &unit.source, &unit.names);
+        lower_read_uses(&lower);
         lower_find_items(&lower);
     }
     for (size_t i = 0; i < unit.items.count; i++) {

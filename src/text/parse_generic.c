@@ -117,7 +117,8 @@ static bool may_be_type(const vyre_parser *parser, vyre_token token, bool *known
 bool parse_at_type_arguments(const vyre_parser *parser, uint32_t symbol, bool dotted) {
     const vyre_symbol *row = &parser->names->symbols.items[symbol];
     bool is_item = row->item != VYRE_NONE || row->generic;
-    if (vyre_names_find(parser->names, symbol) || is_item == dotted) {
+    bool is_elsewhere = parser->source->uses_operations || parser->source->lacks_files;
+    if (vyre_names_find(parser->names, symbol) || (dotted ? is_item : !is_item && !is_elsewhere)) {
         return false;
     }
     vyre_lexer ahead = parser->state.lexer;
