@@ -168,6 +168,18 @@ static bool has_dialect(const vyre_library_view *view, vyre_str dialect) {
     return !view->library->at(view, 0).data;
 }
 
+/* Whether there is an operation of that id, or one with types behind it. */
+static bool has_operation(const vyre_library_view *view, vyre_str id) {
+    vyre_library_source source;
+    bool found = view->library->find(view, id, &source);
+    vyre_str known;
+    for (size_t i = 0; !found && (known = view->library->at(view, i)).data; i++) {
+        found = known.size > id.size && known.data[id.size] == '<' &&
+                !memcmp(known.data, id.data, id.size);
+    }
+    return found;
+}
+
 /* A line that gives an operation a name which is taken. */
 static void check_name(vyre_lower *lower, uint32_t number) {
     const vyre_unit *unit = lower->unit;
@@ -198,13 +210,11 @@ static void check_use(vyre_lower *lower, uint32_t number) {
     const vyre_use *use = &lower->unit->uses.items[number];
     vyre_str name = vyre_use_name(&lower->unit->source, use);
     const vyre_library_view *view = &lower->library;
-    vyre_library_source source;
     if (!lower_enter_library(lower, use->spot, name)) {
         return;
     }
-    bool known =
-        view->library && (use->kind == VYRE_USE_DIALECT ? has_dialect(view, name)
-                                                        : view->library->find(view, name, &source));
+    bool known = view->library && (use->kind == VYRE_USE_DIALECT ? has_dialect(view, name)
+                                                                 : has_operation(view, name));
     if (!known) {
         report_unknown(lower, use);
     } else if (use->kind == VYRE_USE_OPERATION) {
