@@ -104,9 +104,13 @@ static const char *id_of(const char *stem, const kind *k) {
     return id;
 }
 
-/* Of a type that the test is to run: the command, which takes a process each time, has two. */
+/* Two types stand for all where each costs much: the command takes a process each time, and forms
+ * for GPUs take seconds to compile for CPUs. */
+static bool is_example(const kind *k) {
+    return !strcmp(k->name, "f16") || !strcmp(k->name, "i64");
+}
 static bool is_wanted(const kind *k) {
-    return !getenv("VYRE_TEST_COMMAND") || !strcmp(k->name, "f16") || !strcmp(k->name, "i64");
+    return !getenv("VYRE_TEST_COMMAND") || is_example(k);
 }
 
 #define OF(name, k, from, count)                                                                   \
@@ -276,11 +280,12 @@ static void sorts_keys(void **state) {
                 put(k, &y, i, get(k, &x, words[i]));
                 others[i] = (uint32_t)i;
             }
-            ops_expect(id_of("sort.keys", k), OPS(OF("keys", k, &x, n)),
-                       OPS(OF("sorted", k, &y, n)));
-            ops_expect(id_of("sort.pairs", k),
-                       OPS(OF("keys", k, &x, n), OPS_NAMED("values", others, n)),
-                       OPS(OF("sorted", k, &y, n), OPS_NAMED("moved", words, n)));
+            void (*expect)(const char *, ops_values, ops_values) =
+                is_example(k) ? ops_expect : ops_expect_fitting;
+            expect(id_of("sort.keys", k), OPS(OF("keys", k, &x, n)), OPS(OF("sorted", k, &y, n)));
+            expect(id_of("sort.pairs", k),
+                   OPS(OF("keys", k, &x, n), OPS_NAMED("values", others, n)),
+                   OPS(OF("sorted", k, &y, n), OPS_NAMED("moved", words, n)));
         }
     }
 }
