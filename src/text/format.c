@@ -21,6 +21,7 @@ typedef struct piece {
     bool generic;     /* the name of an item with type parameters */
     bool type;        /* the name of a type */
     bool fields;      /* the brace of a struct, or a comma between its fields */
+    bool is_case;     /* an `else` of a match */
     bool line_before; /* the author began a line here */
     bool gap_before;  /* and left one empty before it */
     bool breaks;      /* a comment that ends its line, or has several */
@@ -181,6 +182,9 @@ static void classify(formatter *f) {
             classify_types(f, i);
         }
         classify_struct(f, &c, here);
+        if (here->kind == VYRE_TOKEN_GIVES && c.before && c.before->kind == VYRE_TOKEN_ELSE) {
+            f->pieces.items[c.before - f->pieces.items].is_case = true;
+        }
         c.before = here;
     }
 }
@@ -317,7 +321,7 @@ static bool is_flat(const formatter *f, size_t open, size_t column) {
         depth += here->kind == VYRE_TOKEN_LEFT_BRACE;
         if (here->kind == VYRE_TOKEN_RIGHT_BRACE && --depth == 0) {
             const piece *next = next_token(f, i);
-            if (!next || next->kind != VYRE_TOKEN_ELSE) {
+            if (!next || next->kind != VYRE_TOKEN_ELSE || next->is_case) {
                 return true;
             }
         }
@@ -389,6 +393,10 @@ static bool wants_line(const formatter *f, const piece *left, const piece *right
         }
         break;
     case VYRE_TOKEN_ELSE:
+        if (!right->is_case) {
+            return false;
+        }
+        break;
     case VYRE_TOKEN_SEMICOLON:
     case VYRE_TOKEN_COMMA: return false;
     default: break;
@@ -477,7 +485,10 @@ static void put_piece(formatter *f, size_t index) {
         break;
     case VYRE_TOKEN_RIGHT_BRACKET: f->brackets -= f->brackets > 0; break;
     case VYRE_TOKEN_COMMA: f->in_statement = !here->fields; break;
-    case VYRE_TOKEN_ELSE: f->in_statement = f->else_open = true; break;
+    case VYRE_TOKEN_ELSE:
+        f->in_statement = true;
+        f->else_open = !here->is_case;
+        break;
     default: f->in_statement = true; break;
     }
 }

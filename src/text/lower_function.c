@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "text/lower.h"
+#include "text/lower_let.h"
+#include "text/lower_sum.h"
 
 /* What is known about a function */
 
@@ -139,7 +141,8 @@ vyre_lower_parameter lower_parameter(const vyre_lower *lower, uint32_t number) {
 bool lower_call_is_pure(const vyre_unit *unit, uint32_t symbol, uint32_t depth) {
     uint32_t item = unit->names.symbols.items[symbol].item;
     if (item == VYRE_NONE) {
-        return lower_function_word(unit, symbol) != VYRE_WORD_NO_CONTEXT;
+        vyre_context_word word = lower_function_word(unit, symbol);
+        return word != VYRE_WORD_NO_CONTEXT && !lower_is_sum_word(word);
     }
     const vyre_item *row = &unit->items.items[item];
     return row->kind == VYRE_ITEM_STRUCT ||
@@ -285,6 +288,12 @@ static void inline_body(vyre_lower *lower, vyre_callee callee, size_t arguments,
     lower_leave(lower, &caller);
 }
 
+void lower_inline_values(vyre_lower *lower, vyre_callee callee, size_t arguments, vyre_spot call) {
+    lower->depth++;
+    inline_body(lower, callee, arguments, call);
+    lower->depth--;
+}
+
 const vyre_name_binding *lower_array_argument(vyre_lower *lower, uint32_t node,
                                               vyre_lower_parameter parameter, uint32_t position,
                                               vyre_callee callee) {
@@ -324,6 +333,7 @@ const vyre_name_binding *lower_array_argument(vyre_lower *lower, uint32_t node,
 /* Gives a value the type that a parameter has; a mistake if it has another. */
 static void settle_value(vyre_lower *lower, vyre_operand *operand, vyre_value_type wanted,
                          uint32_t node, uint32_t position, const char *name) {
+    lower_adopt(lower, node, operand, wanted);
     if (operand->kind == VYRE_OPERAND_PLAIN) {
         lower_settle(lower, operand, wanted, lower_spot(lower, node));
     }
