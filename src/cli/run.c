@@ -80,7 +80,8 @@ const cli_command cli_command_run = {
     .summary = "run a program",
     .text =
         "Runs a PROGRAM of FILE, which is source text or binary form. You may omit PROGRAM if FILE "
-        "has only one. The operands may stand in any order. An operand that is not a file may be "
+        "has only one. Of a generic program name an instance: 'gather<f32>'. The operands may "
+        "stand in any order. An operand that is not a file may be "
         "an OPERATION that `vyre ops` lists; "
         "the command then runs the variant that suits the device. Every argument except `out` "
         "buffers needs a value. Without -b the program runs on the device that `vyre route` names, "

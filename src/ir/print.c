@@ -73,8 +73,8 @@ static void print_local(printer *p, const char *start_with, vyre_str name, const
                         uint32_t number) {
     size_t start = p->text.size;
     vyre_strbuf_puts(&p->text, start_with);
-    for (size_t i = 0; i < name.size; i++) { /* an operation's id has points */
-        vyre_strbuf_putc(&p->text, name.data[i] == '.' ? '_' : name.data[i]);
+    for (size_t i = 0; i < name.size; i++) { /* an operation's id has points, an instance types */
+        vyre_strbuf_putc(&p->text, strchr(".<>,", name.data[i]) ? '_' : name.data[i]);
     }
     vyre_strbuf_puts(&p->text, separator);
     vyre_strbuf_u64(&p->text, number);
@@ -104,7 +104,7 @@ static vyre_str stem(const char *name, const char *otherwise) {
     for (size_t i = 0; i < size && valid; i++) {
         char c = name[i];
         bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        valid = letter || (i > 0 && (is_digit(c) || c == '.'));
+        valid = letter || (i > 0 && (is_digit(c) || strchr(".<>,", c)));
         numbered = numbered && (i == 0 || is_digit(c));
     }
     return valid && !numbered ? (vyre_str){name, size} : (vyre_str){otherwise, strlen(otherwise)};

@@ -36,6 +36,33 @@ static const uint8_t name_classes[256] = {
 };
 /* clang-format on */
 
+/* Behind a type: the name of a scalar, or a vector of them such as vec2<f32>. NULL if it is none.
+ */
+static const char *skip_type(const char *at, const char *end, bool may_be_vector) {
+    const char *start = at;
+    while (at < end && name_classes[(unsigned char)*at]) {
+        at++;
+    }
+    vyre_str name = {start, (size_t)(at - start)};
+    bool is_vector = may_be_vector && name.size == 4 && !memcmp(start, "vec", 3) &&
+                     start[3] >= '2' && start[3] <= '4';
+    if (is_vector && at < end && *at == '<') {
+        at = skip_type(at + 1, end, false);
+        return at && at < end && *at == '>' ? at + 1 : NULL;
+    }
+    return vyre_type_from_name(name) != VYRE_TYPE_VOID ? at : NULL;
+}
+
+/* Whether the name of a program ends with the types of an instance: <type{,type}>. */
+static bool is_type_list(const char *at, const char *end) {
+    bool opens = at < end && *at == '<';
+    while (opens && at && at < end && (*at == '<' || *at == ',')) {
+        at = skip_type(at + 1, end, true);
+        opens = at && at < end && *at != '<';
+    }
+    return opens && at + 1 == end && *at == '>';
+}
+
 /* Names: the program's, then the arguments', each ended by a NUL, nothing else. */
 static bool check_strings(verifier *v) {
     const vyre_ir *ir = v->ir;
@@ -56,7 +83,8 @@ static bool check_strings(verifier *v) {
         while (wrong > rest && wrong < end && name_classes[(unsigned char)*wrong]) {
             wrong++;
         }
-        if (wrong < end) {
+        bool is_instance = !i && wrong > rest && is_type_list(wrong, end);
+        if (wrong < end && !is_instance) {
             return bad_name(v, (uint32_t)(wrong - ir->strings), i, 204,
                             "has a character that is not allowed in names");
         }

@@ -171,7 +171,7 @@ static const char statements[] =
         "write `struct Name { x: f32 }`, and functions that take one")
     ROW("enum", "write a constant for each name: `const FAST = 0;`")
     ROW("typedef type using", "write `struct Name { x: f32 }`, or the type itself; types have no other names")
-    ROW("template generic", "write one function for each type; there are no generics")
+    ROW("template generic", "write `fn name<T>(x: T) -> T { ... }`")
     ROW("import include from mod module namespace package",
         "write `use \"file.vyre\";` at the start of the file; operations of the library are called "
         "by their id, as in `sort.keys_u32(keys, sorted);`")

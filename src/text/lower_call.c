@@ -631,10 +631,12 @@ vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_value_type expe
         lower_look_through(lower, node);
         return lower_poison();
     }
-    type = results ? callee.unit->result_types.items[function->results] : VYRE_TYPE_VOID;
-    uint32_t width = lower_width(lower, type);
     size_t base = lower->values.count;
-    lower_inline(lower, callee, number);
+    callee = lower_inline(lower, callee, number, expected);
+    results = callee.unit ? results : 0;
+    type = results ? callee.unit->result_types.items[lower_function_of(callee)->results]
+                   : VYRE_TYPE_VOID;
+    uint32_t width = lower_width(lower, type);
     bool whole = results == 1 && lower->values.count == base + width;
     vyre_operand result = whole ? lower_gather(lower, type, base) : lower_poison();
     lower->values.count = base;
@@ -655,7 +657,10 @@ static bool push_result(vyre_lower *lower, vyre_operand operand) {
 static uint32_t push_results(vyre_lower *lower, uint32_t number, vyre_callee callee,
                              uint32_t wanted) {
     size_t base = lower->values.count, at = base;
-    lower_inline(lower, callee, number);
+    callee = lower_inline(lower, callee, number, VYRE_TYPE_VOID);
+    if (!callee.unit) {
+        return wanted;
+    }
     const vyre_function *function = lower_function_of(callee);
     bool failed = function->failed || lower->values.count != base + function->result_values;
     for (uint32_t i = 0; i < function->result_count && !failed; i++) {
@@ -763,8 +768,11 @@ void lower_call_statement(vyre_lower *lower, uint32_t number) {
         return;
     }
     size_t base = lower->values.count;
-    lower_inline(lower, callee, number);
+    callee = lower_inline(lower, callee, number, VYRE_TYPE_VOID);
     lower->values.count = base;
+    if (!callee.unit) {
+        return;
+    }
     const vyre_function *function = lower_function_of(callee);
     if (!function->result_count || function->failed) {
         return;

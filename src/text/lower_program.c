@@ -426,7 +426,9 @@ static void finish(vyre_lower *lower, vyre_spot name, vyre_program **out_program
     }
 }
 
-vyre_program *lower_program(vyre_lower *lower, uint32_t number) {
+/* Builds the program whose head the parser has just read; NULL if it has mistakes. `instance` is
+ * its name with types, NULL if it states none. */
+static vyre_program *lower_program(vyre_lower *lower, uint32_t number, const char *instance) {
     vyre_node node = lower_node(lower, number);
     vyre_node name = lower_node(lower, node.a);
     vyre_name_text text = {"program"};
@@ -434,7 +436,7 @@ vyre_program *lower_program(vyre_lower *lower, uint32_t number) {
         lower_name(lower, name.a, &text);
     }
     vyre_program *program = NULL;
-    if (!lower_start(lower, text.text)) {
+    if (!lower_start(lower, instance ? instance : text.text)) {
         return NULL;
     }
     lower->function = VYRE_NONE;
@@ -446,6 +448,10 @@ vyre_program *lower_program(vyre_lower *lower, uint32_t number) {
     lower->calls.count = lower->fills.count = lower->written.count = 0;
     lower->splice = NULL;
     vyre_build_file(lower->builder, lower->unit->source.name);
+    if (lower->unit->instance != VYRE_NONE) { /* messages name it */
+        lower_at(lower, (vyre_spot){0});
+        vyre_build_scope(lower->builder, instance);
+    }
     lower_at(lower, vyre_node_spot(&name));
     lower_spoil(lower);
     if (lower_open(lower, (vyre_lower_block){.kind = VYRE_NODE_PROGRAM})) {
@@ -457,5 +463,20 @@ vyre_program *lower_program(vyre_lower *lower, uint32_t number) {
         finish(lower, vyre_node_spot(&name), &program);
     }
     lower->builder = NULL;
+    return program;
+}
+
+vyre_program *lower_program_item(vyre_lower *lower, uint32_t item) {
+    vyre_item row = lower->unit->items.items[item];
+    vyre_parser *parser = &lower->parser;
+    uint32_t before = lower_bind_types(lower->unit, item);
+    vyre_parser_open(parser, &row.place);
+    uint32_t node = vyre_parse_item(parser);
+    vyre_program *program = NULL;
+    if (vyre_parser_node(parser, node).kind == VYRE_NODE_PROGRAM) {
+        program = lower_program(lower, node, row.name);
+        vyre_parser_end(parser);
+    }
+    lower_bind_types(lower->unit, before);
     return program;
 }

@@ -2,6 +2,38 @@
 
 #include <stdio.h>
 
+const vyre_type_bound vyre_type_bounds[VYRE_TYPE_BOUNDS] = {
+    {"number", VYRE_CLASS_NUMBER},     {"int", VYRE_CLASS_INTEGER}, {"signed", VYRE_CLASS_SIGNED},
+    {"unsigned", VYRE_CLASS_UNSIGNED}, {"float", VYRE_CLASS_FLOAT}, {"vector", VYRE_CLASS_NONE},
+};
+
+vyre_type_set vyre_type_bound_set(size_t bound) {
+    vyre_type_class allowed = vyre_type_bounds[bound].allowed;
+    vyre_type_set set = allowed ? 0 : VYRE_TYPE_SET_VECTORS;
+    for (vyre_type type = VYRE_TYPE_BOOL; type < VYRE_TYPE_COUNT; type++) {
+        set |= vyre_type_class_of(type) & allowed ? vyre_type_set_of(type) : 0;
+    }
+    return set;
+}
+
+void vyre_type_set_print(vyre_type_set set, vyre_strbuf *out) {
+    const char *between = "";
+    for (size_t i = 0; i < VYRE_TYPE_BOUNDS; i++) {
+        vyre_type_set part = vyre_type_bound_set(i);
+        if ((set & part) == part) {
+            vyre_strbuf_printf(out, "%s%s", between, vyre_type_bounds[i].name);
+            between = " | ";
+            set &= ~part;
+        }
+    }
+    for (vyre_type type = VYRE_TYPE_BOOL; type < VYRE_TYPE_COUNT; type++) {
+        if (set & vyre_type_set_of(type)) {
+            vyre_strbuf_printf(out, "%s%s", between, vyre_type_name(type));
+            between = " | ";
+        }
+    }
+}
+
 void vyre_types_free(vyre_types *types) {
     vyre_vec_free(&types->structs);
     vyre_vec_free(&types->fields);
@@ -52,6 +84,9 @@ const char *vyre_value_type_name(const vyre_types *types, vyre_value_type type,
                                  vyre_type_text *room) {
     if (vyre_type_is_scalar(type)) {
         return vyre_type_name((vyre_type)type);
+    }
+    if (vyre_type_is_parameter(type)) {
+        return "a type parameter";
     }
     if (vyre_type_is_vector(type)) {
         snprintf(room->text, sizeof room->text, "vec%u<%s>", vyre_vector_count(type),

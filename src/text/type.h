@@ -1,8 +1,8 @@
 /* Types of the language: a scalar of the IR, a vector of scalars, or a struct of a text.
  *
  * A type is a number, small enough for a node. Scalars have those of vyre_type; vectors follow,
- * then structs, which a table describes. A value of such a type is a list of scalars, its leaves,
- * in the order in which they are declared. */
+ * then structs, which a table describes, then the type parameters of generic items. A value of such
+ * a type is a list of scalars, its leaves, in the order in which they are declared. */
 #ifndef VYRE_TEXT_TYPE_H
 #define VYRE_TEXT_TYPE_H
 
@@ -14,10 +14,14 @@
 typedef uint32_t vyre_value_type;
 
 enum {
-    VYRE_VECTOR_STEP = 16,  /* between vectors of the same scalar */
-    VYRE_FIRST_STRUCT = 64, /* and all behind it */
-    VYRE_LAST_STRUCT = UINT16_MAX
+    VYRE_VECTOR_STEP = 16, /* between vectors of the same scalar */
+    VYRE_FIRST_STRUCT = 64,
+    VYRE_FIRST_TYPE_PARAMETER = 0xff00, /* and all behind it */
+    VYRE_LAST_STRUCT = VYRE_FIRST_TYPE_PARAMETER - 1
 };
+
+/* Type parameters of a function or program. */
+enum { VYRE_MOST_TYPE_PARAMETERS = 8 };
 
 static inline bool vyre_type_is_scalar(vyre_value_type type) {
     return type < VYRE_VECTOR_STEP;
@@ -26,7 +30,22 @@ static inline bool vyre_type_is_vector(vyre_value_type type) {
     return type >= VYRE_VECTOR_STEP && type < VYRE_FIRST_STRUCT;
 }
 static inline bool vyre_type_is_struct(vyre_value_type type) {
-    return type >= VYRE_FIRST_STRUCT;
+    return type >= VYRE_FIRST_STRUCT && type < VYRE_FIRST_TYPE_PARAMETER;
+}
+
+/* In the head of a generic item a type parameter stands for itself: by its number, alone or as the
+ * component of a vector. Nothing that is lowered has such a type. */
+static inline bool vyre_type_is_parameter(vyre_value_type type) {
+    return type >= VYRE_FIRST_TYPE_PARAMETER;
+}
+static inline vyre_value_type vyre_type_parameter(uint32_t number, uint32_t count) {
+    return VYRE_FIRST_TYPE_PARAMETER + (count - 1) * VYRE_VECTOR_STEP + number;
+}
+static inline uint32_t vyre_type_parameter_number(vyre_value_type type) {
+    return (type - VYRE_FIRST_TYPE_PARAMETER) % VYRE_VECTOR_STEP;
+}
+static inline uint32_t vyre_type_parameter_count(vyre_value_type type) {
+    return (type - VYRE_FIRST_TYPE_PARAMETER) / VYRE_VECTOR_STEP + 1;
 }
 
 /* A vector of 2 to 4 scalars; 1 gives the scalar itself. */
@@ -41,6 +60,37 @@ static inline vyre_type vyre_scalar_of(vyre_value_type type) {
 static inline uint32_t vyre_vector_count(vyre_value_type type) {
     return type / VYRE_VECTOR_STEP + 1;
 }
+
+/* The types that a type parameter may be: a bit for each scalar, one for vectors of numbers, one
+ * for all else. */
+typedef uint32_t vyre_type_set;
+#define VYRE_TYPE_SET_VECTORS (1u << VYRE_VECTOR_STEP)
+#define VYRE_TYPE_SET_ALL UINT32_MAX
+
+static inline vyre_type_set vyre_type_set_of(vyre_type scalar) {
+    return 1u << scalar;
+}
+static inline bool vyre_type_set_has(vyre_type_set set, vyre_value_type type) {
+    bool is_number = vyre_type_class_of(vyre_scalar_of(type)) & VYRE_CLASS_NUMBER;
+    vyre_type_set wanted = vyre_type_is_scalar(type) ? vyre_type_set_of((vyre_type)type)
+                           : vyre_type_is_vector(type) && is_number ? VYRE_TYPE_SET_VECTORS
+                                                                    : 0;
+    return set == VYRE_TYPE_SET_ALL || (set & wanted);
+}
+
+/* What a bound is called, and the scalars it allows, those that allow more first; `vector` allows
+ * none. */
+enum { VYRE_TYPE_BOUNDS = 6 };
+typedef struct vyre_type_bound {
+    const char *name;
+    vyre_type_class allowed;
+} vyre_type_bound;
+extern const vyre_type_bound vyre_type_bounds[VYRE_TYPE_BOUNDS];
+
+vyre_type_set vyre_type_bound_set(size_t bound);
+
+/* A set as messages write it: "float | u32". */
+void vyre_type_set_print(vyre_type_set set, vyre_strbuf *out);
 
 typedef struct vyre_field {
     vyre_str name;

@@ -201,6 +201,9 @@ static vyre_status check_minor(const input *in) {
                       : in->counts[VYRE_SECTION_DATA]         ? 2
                       : in->counts[VYRE_SECTION_REQUIREMENTS] ? 1
                                                               : 0;
+    needed = wire_higher(
+        needed, wire_name_minor((const char *)in->bytes + in->offsets[VYRE_SECTION_STRINGS],
+                                in->counts[VYRE_SECTION_STRINGS]));
     const uint8_t *scopes = in->bytes + in->offsets[VYRE_SECTION_SCOPES];
     for (uint32_t i = 0; i < in->counts[VYRE_SECTION_SCOPES] && !needed; i++) {
         needed = wire_get_u32(scopes + i * sizeof(vyre_call_scope) +

@@ -7,6 +7,8 @@
 #ifndef VYRE_WIRE_LAYOUT_H
 #define VYRE_WIRE_LAYOUT_H
 
+#include <string.h>
+
 #include "ir/section.h"
 
 #define WIRE_MAGIC "VYRE\r\n\x1a\n" /* the line ends tell when somebody sent it as text */
@@ -82,6 +84,12 @@ static inline uint32_t wire_resource_minor(uint32_t kind, uint32_t type, uint32_
                : 0;
 }
 
+/* The name of an instance, which states its types; the program's is the first of all strings. */
+static inline uint32_t wire_name_minor(const char *strings, size_t size) {
+    const char *end = memchr(strings, 0, size);
+    return end && memchr(strings, '<', (size_t)(end - strings)) ? 2 : 0;
+}
+
 static inline uint32_t wire_higher(uint32_t minor, uint32_t needed) {
     return needed > minor ? needed : minor;
 }
@@ -89,6 +97,7 @@ static inline uint32_t wire_higher(uint32_t minor, uint32_t needed) {
 /* The same for all that a program uses. */
 static inline uint32_t wire_minor(const vyre_ir *ir) {
     uint32_t minor = ir->data_bytes ? 2 : ir->requirement_count ? 1 : 0;
+    minor = wire_higher(minor, wire_name_minor(ir->strings, ir->string_bytes));
     for (uint32_t i = 0; i < ir->step_count; i++) {
         minor = wire_higher(minor, wire_step_minor(ir->steps[i].kind));
     }

@@ -6,7 +6,9 @@ endif
 syntax case match
 
 syntax keyword vyreItem program fn const nextgroup=vyreItemName skipwhite
-syntax match   vyreItemName "\<\h\w*" contained
+syntax match   vyreItemName "\<\h\w*" contained nextgroup=vyreGenerics
+syntax region  vyreGenerics start="<" end=">" contained contains=vyreType,vyreBound
+syntax match   vyreBound "\<\%(number\|int\|signed\|unsigned\|float\|vector\)\>" contained
 syntax keyword vyreStorage let var shared scratch
 syntax keyword vyreStep phase repeat over
 syntax keyword vyreConditional if else
@@ -83,6 +85,7 @@ syntax sync fromstart
 
 highlight default link vyreItem Keyword
 highlight default link vyreItemName Function
+highlight default link vyreBound Type
 highlight default link vyreStorage StorageClass
 highlight default link vyreStep Keyword
 highlight default link vyreClause Keyword
