@@ -47,11 +47,11 @@ _Static_assert(VYRE_SECTION_ARGS == 0 && VYRE_SECTION_INSTS == 7 && VYRE_SECTION
 
 /* The lowest minor version that has an operation; a new one comes with a new version. */
 static inline uint32_t wire_op_minor(uint32_t op) {
-    return op == VYRE_OP_MATRIX_MAD ? 1 : 0;
+    return op == VYRE_OP_PRINT || op == VYRE_OP_ASSERT ? 2 : op == VYRE_OP_MATRIX_MAD ? 1 : 0;
 }
 
 #define WIRE_COUNT_OP(name, number, text, shape, rule, effects, cost, doc) +1
-_Static_assert(VYRE_OPS(WIRE_COUNT_OP) == 106,
+_Static_assert(VYRE_OPS(WIRE_COUNT_OP) == 108,
                "give a new operation its version in wire_op_minor, then count it here");
 #undef WIRE_COUNT_OP
 
