@@ -173,6 +173,16 @@ void vyre_message_quote(vyre_strbuf *out, vyre_str text) {
     vyre_strbuf_putc(out, '"');
 }
 
+bool vyre_message_is_table(const vyre_ir *ir, uint32_t resource) {
+    bool found = false;
+    for (uint32_t i = 0; i < ir->inst_count && !found; i++) {
+        const vyre_inst *inst = &ir->insts[i];
+        found = vyre_inst_has_resource(inst) && !vyre_op_is_message(inst->op) &&
+                vyre_access_resource(inst) == resource;
+    }
+    return found;
+}
+
 void vyre_message_find_tables(const vyre_ir *ir, bool *out_is_table) {
     memset(out_is_table, 0, ir->resource_count * sizeof *out_is_table);
     for (uint32_t i = 0; i < ir->inst_count; i++) {

@@ -43,7 +43,9 @@ void vyre_message_quote(vyre_strbuf *out, vyre_str text);
 /* Appends a number with the fewest digits that read back as the same; every NaN is `nan`. */
 void vyre_bits_print(vyre_strbuf *out, vyre_type type, uint64_t bits);
 
-/* Sets by resource whether an instruction reads it as an array, and not as a text. */
+/* Whether an instruction reads a resource as an array, and not as a text. */
+bool vyre_message_is_table(const vyre_ir *ir, uint32_t resource);
+/* The same for all. */
 void vyre_message_find_tables(const vyre_ir *ir, bool *out_is_table);
 
 #endif

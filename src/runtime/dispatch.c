@@ -142,7 +142,8 @@ static uint64_t output_bytes(const vyre_call *call, const vyre_output *outputs) 
 vyre_status vyre_pipeline_run(vyre_pipeline *pipeline, vyre_run_form form, const vyre_plan *plan,
                               const vyre_input *inputs, vyre_output *outputs,
                               vyre_timing *out_timing) {
-    const vyre_call call = vyre_plan_call(plan, inputs, pipeline->native);
+    vyre_call call = vyre_plan_call(plan, inputs, pipeline->native);
+    call.program = pipeline->program; /* without messages, if the plan's has some */
     vyre_timing untimed = vyre_no_times, *timing = out_timing ? out_timing : &untimed;
     vyre_status status;
     VYRE_TRACED(pipeline->device->track,
