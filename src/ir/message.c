@@ -8,6 +8,14 @@
 #include "ir/lookup.h"
 #include "ir/print.h"
 
+uint32_t vyre_messages_of(const vyre_ir *ir) {
+    uint32_t kinds = 0;
+    for (uint32_t i = 0; i < ir->inst_count && ir->data_bytes; i++) {
+        kinds |= vyre_message_kind(ir->insts[i].op);
+    }
+    return kinds;
+}
+
 bool vyre_message_is_text(const vyre_ir *ir, uint32_t resource) {
     const vyre_resource *row = &ir->resources[resource];
     return row->kind == VYRE_RESOURCE_CONSTANT && row->type == VYRE_TYPE_U8;

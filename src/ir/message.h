@@ -14,6 +14,18 @@ static inline bool vyre_op_is_message(uint32_t op) {
     return op == VYRE_OP_PRINT || op == VYRE_OP_ASSERT;
 }
 
+/* Kinds of messages, as bits. */
+enum { VYRE_MESSAGES_PRINT = 1, VYRE_MESSAGES_ASSERT = 2 };
+
+static inline uint32_t vyre_message_kind(uint32_t op) {
+    return op == VYRE_OP_PRINT    ? VYRE_MESSAGES_PRINT
+           : op == VYRE_OP_ASSERT ? VYRE_MESSAGES_ASSERT
+                                  : 0;
+}
+
+/* The kinds that a program has. */
+uint32_t vyre_messages_of(const vyre_ir *ir);
+
 /* The values that come before those that the text shows: the condition of an assert. */
 static inline uint32_t vyre_message_head(uint32_t op) {
     return op == VYRE_OP_ASSERT ? 1 : 0;

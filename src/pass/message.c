@@ -6,20 +6,6 @@
 #include "ir/message.h"
 #include "pass/rebuild.h"
 
-static uint32_t kind_of(uint32_t op) {
-    return op == VYRE_OP_PRINT    ? VYRE_MESSAGES_PRINT
-           : op == VYRE_OP_ASSERT ? VYRE_MESSAGES_ASSERT
-                                  : 0;
-}
-
-uint32_t vyre_messages_of(const vyre_ir *ir) {
-    uint32_t kinds = 0;
-    for (uint32_t i = 0; i < ir->inst_count && ir->data_bytes; i++) {
-        kinds |= kind_of(ir->insts[i].op);
-    }
-    return kinds;
-}
-
 static bool drop(vyre_rebuild *r, uint32_t at) {
     return vyre_op_is_message(r->ir->insts[at].op);
 }
@@ -238,7 +224,7 @@ static bool replace(vyre_rebuild *r, uint32_t at) {
     if (!vyre_op_is_message(inst->op)) {
         return false;
     }
-    if (!(s->kinds & kind_of(inst->op))) {
+    if (!(s->kinds & vyre_message_kind(inst->op))) {
         return true;
     }
     if (inst->op == VYRE_OP_PRINT) {

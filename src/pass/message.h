@@ -15,9 +15,6 @@
 
 #include <vyre/program.h>
 
-/* Kinds of messages, as bits; also the logs, in this order. */
-enum { VYRE_MESSAGES_PRINT = 1, VYRE_MESSAGES_ASSERT = 2, VYRE_MESSAGES_ALL = 3 };
-
 /* The words of a log's head. */
 enum {
     VYRE_LOG_TOTAL, /* messages, low half */
@@ -37,16 +34,13 @@ typedef struct vyre_record_layout {
     uint32_t words; /* of a record */
 } vyre_record_layout;
 
-/* The kinds that a program has. */
-uint32_t vyre_messages_of(const vyre_ir *ir);
-
 vyre_record_layout vyre_messages_layout(const vyre_ir *ir);
 
 /* The program without messages; NULL if it has none. */
 VYRE_MUST_USE vyre_status vyre_messages_drop(const vyre_program *program,
                                              vyre_program **out_program);
 
-/* The program that records messages of these kinds, and leaves out the others. */
+/* The program that records messages of these kinds (VYRE_MESSAGES_ bits), and leaves out the others. */
 VYRE_MUST_USE vyre_status vyre_messages_record(const vyre_program *program, uint32_t kinds,
                                                vyre_program **out_program);
 

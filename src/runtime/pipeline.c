@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/strbuf.h"
+#include "ir/message.h"
 #include "ir/section.h"
 #include "pass/message.h"
 #include "pass/shared.h"
