@@ -92,16 +92,26 @@ static size_t place_size(vyre_str text) {
     return text.size >= size && *text.data == '{' && text.data[size - 1] == '}' ? size : 0;
 }
 
-static void add_text(message *m, vyre_str text) {
-    for (size_t at = 0; at < text.size;) {
+static void refuse_brace(message *m, char brace, vyre_spot spot) {
+    lower_report(m->lower, spot, 309,
+                 brace == '{' ? "write `{}` or `{:x}` for a value, and `{{` for a brace"
+                              : "write `}}` for a brace",
+                 "the text has a single `%c`", brace);
+    m->valid = false;
+}
+
+static void add_text(message *m, vyre_str text, vyre_spot spot) {
+    for (size_t at = 0; at < text.size && m->valid;) {
         vyre_str rest = {text.data + at, text.size - at};
         size_t size = place_size(rest);
-        bool is_brace = rest.size > 1 && (*rest.data == '{' || *rest.data == '}') &&
-                        rest.data[0] == rest.data[1];
-        if (size && !is_brace) {
+        bool is_brace = *rest.data == '{' || *rest.data == '}';
+        bool is_double = is_brace && rest.size > 1 && rest.data[0] == rest.data[1];
+        if (size && !is_double) {
             add_value(m, (vyre_str){rest.data, size});
+        } else if (is_brace && !is_double) {
+            refuse_brace(m, *rest.data, spot);
         } else {
-            size = is_brace ? 2 : 1;
+            size = is_double ? 2 : 1;
             vyre_strbuf_add(&m->text, rest.data, size);
         }
         at += size;
@@ -129,7 +139,7 @@ static void read_message(message *m, uint32_t at, const char *name) {
     vyre_strbuf text = {0};
     m->valid = read_string(lower, node, &text);
     m->next = at + 1;
-    add_text(m, (vyre_str){vyre_strbuf_string(&text), text.size});
+    add_text(m, (vyre_str){vyre_strbuf_string(&text), text.size}, vyre_node_spot(&node));
     if (m->valid && m->next != m->count) {
         uint32_t given = m->count - at - 1, places = m->next - at - 1;
         lower_report(lower, vyre_node_spot(&node), 303, "write one `{}` for each value",
