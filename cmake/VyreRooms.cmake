@@ -14,18 +14,28 @@ foreach(line IN LISTS rooms)
     list(APPEND VYRE_LIBRARY_SOURCES ${sources})
   endif()
 endforeach()
-# Text as an array of bytes: a literal of its length is more than C promises to take.
-function(vyre_embed variable file)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-  file(READ ${file} bytes HEX)
+# Texts, one behind the other, as an array of bytes: a literal of their length is more than C
+# promises to take.
+function(vyre_embed variable)
+  set(bytes "")
+  foreach(file ${ARGN})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} more HEX)
+    string(APPEND bytes "${more}")
+  endforeach()
   string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
   string(REGEX REPLACE "(................................................................................)" "\\1\n" bytes "${bytes}")
   set(${variable} "{\n${bytes}0}" PARENT_SCOPE)
 endfunction()
 # What the build writes for a room lies in generated/ROOM.
 vyre_embed(math ${PROJECT_SOURCE_DIR}/src/pass/math.vyre)
-file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/pass/math_text.c
-     CONTENT "extern const char vyre_math_text[];\nconst char vyre_math_text[] = @math@;\n" @ONLY)
+vyre_embed(math_f64 ${PROJECT_SOURCE_DIR}/src/pass/polynomials.vyre
+           ${PROJECT_SOURCE_DIR}/src/pass/math_f64.vyre)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/pass/math_text.c CONTENT
+"extern const char vyre_math_text[], vyre_math_f64_text[];
+const char vyre_math_text[] = @math@;
+const char vyre_math_f64_text[] = @math_f64@;
+" @ONLY)
 list(APPEND VYRE_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/generated/pass/math_text.c)
 
 # Conformance: programs that are text, and the digests of what all cases give.

@@ -47,7 +47,6 @@ typedef enum vyre_severity { VYRE_SEVERITY_ERROR, VYRE_SEVERITY_WARNING } vyre_s
     X(305, ERROR, "conversion is not possible")                                                    \
     X(306, ERROR, "type cannot be stored there")                                                   \
     X(307, ERROR, "not a constant")                                                                \
-    X(308, ERROR, "operation is not defined for f64")                                              \
     X(309, ERROR, "operand is not a value that can be used here")                                  \
     X(310, ERROR, "division by zero")                                                              \
     X(401, ERROR, "array cannot be written")                                                       \

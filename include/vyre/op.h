@@ -38,7 +38,7 @@ typedef enum vyre_rule {
     VYRE_RULE_NEGATABLE,  /* T... -> T, T a signed integer or a float */
     VYRE_RULE_BITS,       /* T... -> T, T an integer or bool */
     VYRE_RULE_FLOAT,      /* T... -> T, T a float */
-    VYRE_RULE_ELEMENTARY, /* T... -> T, T f16, bf16 or f32 */
+    VYRE_RULE_ELEMENTARY, /* T... -> T, T a float; passes expand it to arithmetic */
     VYRE_RULE_SHIFT,      /* T, u32 -> T, T an integer */
     VYRE_RULE_EQUAL,      /* T, T -> bool */
     VYRE_RULE_ORDER,      /* T, T -> bool, T an integer or a float */
@@ -171,7 +171,10 @@ enum {
     X(CBRT, 94, "cbrt", V1, ELEMENTARY, 0, 30, "cube root, correctly rounded")                     \
     X(POW, 95, "pow", V2, ELEMENTARY, 0, 48, "x to the power of y, at most 1 ULP")                 \
     X(ATAN2, 96, "atan2", V2, ELEMENTARY, 0, 44, "angle of the point (second, first)")             \
-    X(HYPOT, 97, "hypot", V2, ELEMENTARY, 0, 24, "length of the vector, at most 1 ULP")
+    X(HYPOT, 97, "hypot", V2, ELEMENTARY, 0, 24, "length of the vector, at most 1 ULP")            \
+    X(EXP10, 98, "exp10", V1, ELEMENTARY, 0, 20, "10 to the power of x, correctly rounded")        \
+    X(LOG10, 99, "log10", V1, ELEMENTARY, 0, 22, "logarithm to base 10, correctly rounded")        \
+    X(FMOD, 100, "fmod", V2, ELEMENTARY, 0, 40, "remainder with the sign of the dividend, exact")
 
 #define VYRE_OPS_MEMORY(F, X)                                                                      \
     F(LOAD, 112, "load", R_V1, OWN, VYRE_EFFECT_READ, 4, "an element; 0 past the end")             \

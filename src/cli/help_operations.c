@@ -20,7 +20,9 @@ static const struct {
      "`a > b` and `a >= b` are `b < a` and `b <= a`. T(a) of an `a` that has type T is `a`: a NaN "
      "keeps its bits."},
     {VYRE_OP_EXP, "Elementary functions",
-     "On f16 and bf16 all of them are correctly rounded, also those of two arguments."},
+     "On f16 and bf16 all of them are correctly rounded, also those of two arguments. On f64 a "
+     "result "
+     "is at most 1 ULP off."},
     {VYRE_OP_LOAD, "Memory and barriers",
      "`x` is an array. A load past its end returns 0, and a store past its end does nothing. "
      "Atomics take an optional ordering and scope after their operands. All but `atomic_store` "
@@ -41,8 +43,8 @@ static const char *rule_text(vyre_rule rule) {
     case VYRE_RULE_INTEGER: return "integers";
     case VYRE_RULE_NEGATABLE: return "signed integers, floats";
     case VYRE_RULE_BITS: return "integers, bool";
-    case VYRE_RULE_FLOAT: return "floats";
-    case VYRE_RULE_ELEMENTARY: return "f16, bf16, f32";
+    case VYRE_RULE_FLOAT:
+    case VYRE_RULE_ELEMENTARY: return "floats";
     case VYRE_RULE_SHIFT: return "integers; b is u32";
     case VYRE_RULE_EQUAL: return "all; returns bool";
     case VYRE_RULE_ORDER: return "integers, floats; returns bool";
@@ -133,6 +135,24 @@ static void add_rows(vyre_table *table, uint32_t first, uint32_t end) {
     }
 }
 
+static void add_small_functions(vyre_page *page) {
+    static const char *const operands[] = {"", "a", "a, b", "a, b, c"};
+    vyre_table table = {.columns = 3, .code = 1};
+    VYRE_TABLE_CELLS(&table, "written", "types", "meaning");
+    for (uint32_t i = 0; i < VYRE_SMALL_COUNT; i++) {
+        const vyre_small_info *info = &vyre_small_functions[i];
+        bool is_number = info->classes == VYRE_CLASS_NUMBER;
+        vyre_table_add(&table, "%s(%s)", info->name, operands[info->operands]);
+        VYRE_TABLE_CELLS(&table, is_number ? "integers, floats" : "floats", info->doc);
+    }
+    vyre_page_heading(page, "Functions of several operations");
+    vyre_page_paragraph(page, "Each is short for the operations that its meaning shows. A declared "
+                              "function of the same name hides it, and so it does `exp10`, `log10` "
+                              "and `fmod`. Of vectors, each gives a vector, component by "
+                              "component.");
+    vyre_page_table(page, &table);
+}
+
 void cli_help_operations(vyre_page *page) {
     vyre_page_title(page, "Operations");
     vyre_page_paragraph(page,
@@ -151,5 +171,6 @@ void cli_help_operations(vyre_page *page) {
         }
         vyre_page_table(page, &table);
     }
+    add_small_functions(page);
     cli_help_source(page, "include/vyre/op.h");
 }

@@ -445,6 +445,28 @@ static bool drop_arguments(shrinker *s) {
     return any;
 }
 
+/* Puts its maximum in the place of a domain that is read from memory. */
+static bool fix_domains(shrinker *s) {
+    static const char over[] = " over ", max[] = "] max ";
+    bool any = false;
+    for (size_t from = 0; from < s->size && !s->failed;) {
+        const char *start = strstr(s->text + from, over);
+        const char *line_end = start ? strchr(start, '\n') : NULL;
+        const char *end = start ? strstr(start, max) : NULL;
+        if (!start) {
+            break;
+        }
+        vyre_strbuf text = {0};
+        from = (size_t)(start - s->text) + sizeof over - 1;
+        if (end && line_end && end < line_end) {
+            vyre_strbuf_add(&text, s->text, from);
+            vyre_strbuf_puts(&text, end + sizeof max - 1);
+        }
+        any |= text.size && try_text(s, &text);
+    }
+    return any;
+}
+
 /* The text of a constant array's declaration: the length stands in its first brackets, the elements
  * in the second. */
 typedef struct constant_text {
@@ -642,6 +664,7 @@ vyre_status conform_shrink(const conform_pair *conform, conform_trial *trial,
             any |= drop_values(&s);
             any |= drop_counters(&s);
             any |= drop_arguments(&s);
+            any |= fix_domains(&s);
             any |= shorten_constants(&s);
         }
         any = lower_numbers(&s) && before != s.size;

@@ -34,7 +34,7 @@ static bool expect_class_of(vyre_op op, uint32_t how, uint32_t operand, vyre_typ
     snprintf(error->message, sizeof error->message, "operand %u of `%s` is %s, expected %s",
              operand + 1, vyre_op_written(op, how), vyre_type_name(type), class_text(classes));
     if (op == VYRE_OP_REM && vyre_lookup_class(type) == VYRE_CLASS_FLOAT) {
-        snprintf(error->fix, sizeof error->fix, "write a - trunc(a / b) * b for floats");
+        snprintf(error->fix, sizeof error->fix, "use fmod(a, b) for floats");
     } else if (classes == VYRE_CLASS_BOOL) {
         snprintf(error->fix, sizeof error->fix, "compare it with something, as in x != 0");
     } else if (classes & VYRE_CLASS_BOOL && type != VYRE_TYPE_VOID) {
@@ -128,22 +128,6 @@ static bool check_conversion(vyre_op op, vyre_type wanted, vyre_type type, vyre_
     return false;
 }
 
-static bool check_elementary(vyre_op op, uint32_t count, const vyre_type *types,
-                             vyre_rule_error *error) {
-    if (types[0] == VYRE_TYPE_F64) {
-        error->code = 308;
-        error->operand = 1;
-        snprintf(error->message, sizeof error->message,
-                 "`%s` is not defined for f64: no correctly rounded result is known yet",
-                 vyre_lookup_op(op)->name);
-        snprintf(error->fix, sizeof error->fix,
-                 "where the 24 bits of an f32 are enough, compute it there: f64(%s(f32(x)%s))",
-                 vyre_lookup_op(op)->name, count == 2 ? ", f32(y)" : "");
-        return false;
-    }
-    return expect_same(op, 0, count, types, VYRE_CLASS_FLOAT, error);
-}
-
 bool vyre_rule_check(vyre_op op, uint32_t aux, vyre_type wanted, uint32_t subgroup,
                      const vyre_type *types, vyre_type *out_type, vyre_rule_error *error) {
     uint32_t count = vyre_rule_arity(op);
@@ -155,8 +139,8 @@ bool vyre_rule_check(vyre_op op, uint32_t aux, vyre_type wanted, uint32_t subgro
         return expect_same(op, 0, count, types, VYRE_CLASS_SIGNED | VYRE_CLASS_FLOAT, error);
     case VYRE_RULE_BITS:
         return expect_same(op, 0, count, types, VYRE_CLASS_INTEGER | VYRE_CLASS_BOOL, error);
-    case VYRE_RULE_FLOAT: return expect_same(op, 0, count, types, VYRE_CLASS_FLOAT, error);
-    case VYRE_RULE_ELEMENTARY: return check_elementary(op, count, types, error);
+    case VYRE_RULE_FLOAT:
+    case VYRE_RULE_ELEMENTARY: return expect_same(op, 0, count, types, VYRE_CLASS_FLOAT, error);
     case VYRE_RULE_SHIFT:
         return expect_class(op, 0, types[0], VYRE_CLASS_INTEGER, error) &&
                expect_type(op, 1, types[1], VYRE_TYPE_U32, 0, error);

@@ -58,6 +58,13 @@ const char *vyre_operator_sign(uint32_t op) {
         prefix "_xor", VYRE_WORD_OP, VYRE_OP_##op, VYRE_COMBINE_XOR                                \
     }
 
+const vyre_small_info vyre_small_functions[VYRE_SMALL_COUNT] = {
+#define ROW(name, text, operands, class_name, doc)                                                 \
+    [VYRE_SMALL_##name] = {text, operands, VYRE_CLASS_##class_name, doc},
+    VYRE_SMALL_FUNCTIONS(ROW)
+#undef ROW
+};
+
 /* Where two rows have the same text, the first one counts. */
 const vyre_word vyre_words[] = {[VYRE_WORD_NO_CONTEXT] = {"", VYRE_WORD_NONE, 0, 0},
 #define ROW(name, text) [VYRE_WORD_##name] = {text, VYRE_WORD_CONTEXT, VYRE_WORD_##name, 0},
@@ -80,6 +87,9 @@ const vyre_word vyre_words[] = {[VYRE_WORD_NO_CONTEXT] = {"", VYRE_WORD_NONE, 0,
                                 COMBINED(SCAN_EXCLUSIVE, "subgroup_exclusive"),
 #define ROW(name, number, text, shape, rule, effects, cost, doc) {text, VYRE_WORD_OP, number, 0},
                                 VYRE_OPS(ROW)
+#undef ROW
+#define ROW(name, text, operands, class_name, doc) {text, VYRE_WORD_FUNCTION, VYRE_SMALL_##name, 0},
+                                    VYRE_SMALL_FUNCTIONS(ROW)
 #undef ROW
 };
 
@@ -154,10 +164,18 @@ uint32_t vyre_word_find(vyre_str name) {
     return table && id < table->count ? table->items[id] : 0;
 }
 
+bool vyre_word_gives_way(const vyre_word *word) {
+    return word->class_of == VYRE_WORD_FUNCTION ||
+           (word->class_of == VYRE_WORD_OP &&
+            (word->code == VYRE_OP_EXP10 || word->code == VYRE_OP_LOG10 ||
+             word->code == VYRE_OP_FMOD));
+}
+
 bool vyre_word_is_reserved(vyre_str name) {
-    vyre_word_class class_of = (vyre_word_class)vyre_words[vyre_word_find(name)].class_of;
-    return (name.size == 1 && *name.data == '_') || class_of == VYRE_WORD_KEYWORD ||
-           class_of == VYRE_WORD_TYPE || class_of == VYRE_WORD_OP;
+    const vyre_word *word = &vyre_words[vyre_word_find(name)];
+    return (name.size == 1 && *name.data == '_') || word->class_of == VYRE_WORD_KEYWORD ||
+           word->class_of == VYRE_WORD_TYPE ||
+           (word->class_of == VYRE_WORD_OP && !vyre_word_gives_way(word));
 }
 
 uint32_t vyre_word_count(void) {

@@ -1,5 +1,6 @@
-/* Words: every name that the language itself gives a meaning to. Keywords, types and operations are
- * reserved; the other words mean something only where the grammar expects them. */
+/* Words: every name that the language itself gives a meaning to. Keywords, types and the operations
+ * of the first edition are reserved. A declared name hides the later operations. The other words
+ * mean something only where the grammar expects them. */
 #ifndef VYRE_IR_WORD_H
 #define VYRE_IR_WORD_H
 
@@ -62,10 +63,38 @@
     X(CROSS, "cross")                                                                              \
     X(LENGTH, "length")                                                                            \
     X(NORMALIZE, "normalize")                                                                      \
-    X(CLAMP, "clamp")                                                                              \
-    X(MIX, "mix")                                                                                  \
     X(ANY, "any")                                                                                  \
     X(ALL, "all")
+
+/* X(NAME, name, operands, class of their type, documentation): functions that are short for a few
+ * operations. The operands are a, b, c. */
+#define VYRE_SMALL_FUNCTIONS(X)                                                                    \
+    X(CLAMP, "clamp", 3, NUMBER, "min(max(a, b), c)")                                              \
+    X(MIX, "mix", 3, FLOAT, "from a to b by the part c: fma(c, b, fma(-c, a, a))")                 \
+    X(STEP, "step", 2, FLOAT, "1 if a <= b, else 0")                                               \
+    X(SMOOTHSTEP, "smoothstep", 3, FLOAT, "t * t * (3 - 2 * t), t = saturate((c - a) / (b - a))")  \
+    X(SATURATE, "saturate", 1, FLOAT, "min(max(a, 0), 1)")                                         \
+    X(RSQRT, "rsqrt", 1, FLOAT, "1 / sqrt(a)")                                                     \
+    X(FRACT, "fract", 1, FLOAT, "a - floor(a)")                                                    \
+    X(MOD, "mod", 2, NUMBER, "remainder with the sign of b: fmod(a, b) or a % b, or that plus b")  \
+    X(ISNAN, "isnan", 1, FLOAT, "whether a is NaN; returns bool")                                  \
+    X(ISINF, "isinf", 1, FLOAT, "whether a is infinite; returns bool")                             \
+    X(ISFINITE, "isfinite", 1, FLOAT, "whether a is neither; returns bool")                        \
+    X(SIGN, "sign", 1, NUMBER, "-1, 0 or 1; of a zero or NaN, itself")
+
+typedef enum vyre_small_function {
+#define VYRE_SMALL_ENUM(name, text, operands, class_name, doc) VYRE_SMALL_##name,
+    VYRE_SMALL_FUNCTIONS(VYRE_SMALL_ENUM)
+#undef VYRE_SMALL_ENUM
+        VYRE_SMALL_COUNT
+} vyre_small_function;
+
+typedef struct vyre_small_info {
+    const char *name;
+    uint32_t operands, classes; /* classes: vyre_type_class of the operands */
+    const char *doc;
+} vyre_small_info;
+extern const vyre_small_info vyre_small_functions[VYRE_SMALL_COUNT];
 
 typedef enum vyre_keyword {
 #define VYRE_KEYWORD_ENUM(name, text) VYRE_KEYWORD_##name,
@@ -88,7 +117,8 @@ typedef enum vyre_word_class {
     VYRE_WORD_OP, /* code: vyre_op that is called or stands for itself; extra: how to combine */
     VYRE_WORD_CONTEXT,  /* code: vyre_context_word */
     VYRE_WORD_ORDERING, /* code: vyre_ordering */
-    VYRE_WORD_OPERATOR  /* code: vyre_op that is written as an operator; not reserved */
+    VYRE_WORD_OPERATOR, /* code: vyre_op that is written as an operator; not reserved */
+    VYRE_WORD_FUNCTION  /* code: vyre_small_function; not reserved */
 } vyre_word_class;
 
 typedef struct vyre_word {
@@ -112,6 +142,10 @@ uint32_t vyre_word_count(void);
 /* Whether the language keeps the name for itself, so that nothing else can have it; `_` too, which
  * names nothing. */
 bool vyre_word_is_reserved(vyre_str name);
+
+/* Whether a declared name hides the word, so that programs older than the operation keep their
+ * names. */
+bool vyre_word_gives_way(const vyre_word *word);
 
 /* How an operation of class operator is written, "a + b"; "" for another. */
 const char *vyre_operator_form(vyre_op op);

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "ir/lookup.h"
 #include "ir/program.h"
+#include "pass/pass.h"
 #include "pass/phase.h"
 #include "pass/split.h"
 #include "runtime/device.h"
@@ -21,7 +22,7 @@ typedef struct part {
 
 struct vyre_sequence {
     const vyre_backend *backend;
-    vyre_program *program; /* without grid barriers that the backend does not have */
+    vyre_program *program; /* without what the backend does not know */
     bool was_split;
     bool whole;           /* the backend takes it as it is now: parts[0] has its pipeline */
     bool lends_constants; /* constant arrays are buffers of the parts */
@@ -48,6 +49,19 @@ static bool lends_constants(const vyre_backend *backend, const vyre_program *pro
            !(backend->slots->features(backend) & VYRE_FEATURE_CONSTANT_ARRAYS);
 }
 
+/* Backends of ABI 1.1 and before know exp10, log10 and fmod of no type, and no other elementary
+ * function on f64. They get the code that defines these. */
+static bool lacks_functions(const vyre_backend *backend, const vyre_ir *ir) {
+    bool found = false;
+    bool is_old = backend->slots->abi < (1 << 16 | 2);
+    for (uint32_t i = 0; is_old && i < ir->inst_count && !found; i++) {
+        const vyre_inst *inst = &ir->insts[i];
+        found = vyre_lookup_op(inst->op)->rule == VYRE_RULE_ELEMENTARY &&
+                (inst->type == VYRE_TYPE_F64 || inst->op >= VYRE_OP_EXP10);
+    }
+    return found;
+}
+
 /* Steps that came after the first edition of the language, which older backends do not know. */
 static bool has_new_steps(const vyre_ir *ir) {
     bool found = false;
@@ -71,7 +85,8 @@ static bool runs_steps(uint32_t features, const vyre_ir *ir) {
 bool vyre_sequence_needed(const vyre_backend *backend, const vyre_program *program) {
     uint32_t features = backend->slots->features(backend);
     const vyre_ir *ir = vyre_program_ir(program);
-    return lends_constants(backend, program) || (!runs_steps(features, ir) && has_phases(ir)) ||
+    return lends_constants(backend, program) || lacks_functions(backend, ir) ||
+           (!runs_steps(features, ir) && has_phases(ir)) ||
            (!(features & VYRE_FEATURE_GRID_SYNC) && has_grid_barriers(program));
 }
 
@@ -86,19 +101,34 @@ static vyre_status make_part(vyre_sequence *s, vyre_device *device, uint64_t dea
     return vyre_device_compile_whole(device, p->phase.program, deadline_ns, &p->native);
 }
 
+/* The program in a form that the backend knows. */
+static vyre_status make_program(vyre_sequence *s, const vyre_program *program) {
+    vyre_program *expanded = NULL;
+    if (lacks_functions(s->backend, vyre_program_ir(program))) {
+        VYRE_TRY(vyre_math_expand(program, &expanded));
+    }
+    expanded = expanded ? expanded : vyre_program_retain((vyre_program *)(uintptr_t)program);
+    vyre_status status = VYRE_OK;
+    if (!(s->backend->slots->features(s->backend) & VYRE_FEATURE_GRID_SYNC)) {
+        status = vyre_split_grid_barriers(expanded, &s->program);
+    }
+    s->was_split = s->program;
+    if (s->was_split || status) {
+        vyre_program_release(expanded);
+    } else {
+        s->program = expanded;
+    }
+    return status;
+}
+
 static vyre_status make_parts(vyre_sequence *s, vyre_device *device, const vyre_program *program,
                               uint64_t deadline_ns) {
     uint32_t features = s->backend->slots->features(s->backend);
-    if (!(features & VYRE_FEATURE_GRID_SYNC)) {
-        VYRE_TRY(vyre_split_grid_barriers(program, &s->program));
-    }
-    s->was_split = s->program;
-    if (!s->was_split) {
-        s->program = vyre_program_retain((vyre_program *)(uintptr_t)program);
-    }
+    VYRE_TRY(make_program(s, program));
+    const vyre_ir *ir = vyre_program_ir(s->program);
     s->lends_constants = lends_constants(s->backend, s->program);
-    s->whole = runs_steps(features, vyre_program_ir(s->program)) && !s->lends_constants;
-    s->part_count = s->whole ? 1 : vyre_program_ir(s->program)->phase_count;
+    s->whole = (runs_steps(features, ir) || !has_phases(ir)) && !s->lends_constants;
+    s->part_count = s->whole ? 1 : ir->phase_count;
     s->parts = vyre_alloc_zeroed(s->part_count, sizeof *s->parts);
     if (!s->parts) {
         return vyre_no_memory("to run `%s` phase by phase", vyre_program_name(program));

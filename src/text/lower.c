@@ -106,6 +106,35 @@ bool lower_push_none(vyre_lower *lower, uint32_t count) {
     return stored;
 }
 
+/* Whether the text declares something to call: nothing else hides a function of the language. */
+static bool is_declared(const vyre_unit *unit, uint32_t symbol) {
+    uint32_t item = unit->names.symbols.items[symbol].item;
+    return item != VYRE_NONE && (unit->items.items[item].kind == VYRE_ITEM_FUNCTION ||
+                                 unit->items.items[item].kind == VYRE_ITEM_STRUCT);
+}
+
+const vyre_word *lower_word(const vyre_lower *lower, uint32_t symbol) {
+    const vyre_symbol *found = &lower->unit->names.symbols.items[symbol];
+    const vyre_word *word = vyre_word_of(found->word);
+    bool is_hidden =
+        vyre_word_gives_way(word) &&
+        (found->item != VYRE_NONE || vyre_names_find(&lower->unit->names, symbol) != NULL);
+    return is_hidden ? vyre_word_of(0) : word;
+}
+
+/* The word `step` of a loop, where it is called. */
+static const vyre_word called_step = {"step", VYRE_WORD_FUNCTION, VYRE_SMALL_STEP, 0};
+
+const vyre_word *lower_called(const vyre_lower *lower, vyre_node node) {
+    if (node.kind != VYRE_NODE_CALL) {
+        return vyre_word_of(0);
+    }
+    const vyre_word *word = vyre_word_of(lower->unit->names.symbols.items[node.a].word);
+    bool is_step = word->class_of == VYRE_WORD_CONTEXT && word->code == VYRE_WORD_STEP;
+    bool is_hidden = (is_step || vyre_word_gives_way(word)) && is_declared(lower->unit, node.a);
+    return is_hidden ? vyre_word_of(0) : is_step ? &called_step : word;
+}
+
 void lower_bind(vyre_lower *lower, vyre_node name, vyre_name_binding binding) {
     vyre_str own =
         name.kind == VYRE_NODE_NAME ? vyre_symbol_text(&lower->unit->names, name.a) : (vyre_str){0};
@@ -122,7 +151,7 @@ void lower_bind(vyre_lower *lower, vyre_node name, vyre_name_binding binding) {
                      lower_name(lower, name.a, &text), found->line);
         binding.kind = VYRE_BINDING_POISON;
     }
-    if (lower_word(lower, name.a)->class_of == VYRE_WORD_OP) {
+    if (vyre_word_is_reserved(own)) {
         binding.kind = VYRE_BINDING_POISON; /* reserved, as the parser said */
     }
     binding.used |= lower->blocks.items[lower->blocks.count - 1].warned; /* that is enough */
@@ -159,10 +188,9 @@ static bool is_function_word(uint32_t word) {
 }
 
 vyre_context_word lower_function_word(const vyre_unit *unit, uint32_t symbol) {
-    const vyre_symbol *row = &unit->names.symbols.items[symbol];
-    bool hidden = row->item != VYRE_NONE || vyre_names_find(&unit->names, symbol);
-    return is_function_word(row->word) && !hidden ? (vyre_context_word)row->word
-                                                  : VYRE_WORD_NO_CONTEXT;
+    uint32_t word = unit->names.symbols.items[symbol].word;
+    return is_function_word(word) && !is_declared(unit, symbol) ? (vyre_context_word)word
+                                                                : VYRE_WORD_NO_CONTEXT;
 }
 
 /* Names one could have meant: locals that are visible, items of the file, words of the language. */
@@ -183,6 +211,7 @@ static void find_near(const vyre_lower *lower, vyre_near *near, bool is_call) {
         const vyre_word *word = vyre_word_of(i);
         bool stands_alone = word->class_of == VYRE_WORD_OP && vyre_op_is_position(word->code);
         bool is_called = (word->class_of == VYRE_WORD_OP && !stands_alone) ||
+                         word->class_of == VYRE_WORD_FUNCTION ||
                          (word->class_of == VYRE_WORD_CONTEXT && is_function_word(word->code));
         vyre_str text = {word->text, strlen(word->text)};
         if (vyre_word_find(text) == i && (is_call ? is_called : stands_alone)) {

@@ -11,6 +11,7 @@
  * lower_expression.c numbers, operators, names, conversions
  * lower_composite.c  values of several scalars: vectors and structs, their parts, making them
  * lower_vector.c     operators and functions on vectors, component by component
+ * lower_small.c      clamp, mix and others that are short for a few operations
  * lower_element_index.c      what can be assigned to, and assigning
  * lower_call.c       calls of operations
  * lower_function.c   calls of functions, which are inlined
@@ -247,16 +248,12 @@ static inline vyre_spot lower_spot(const vyre_lower *lower, uint32_t node) {
     return vyre_node_spot(&lower->parser.syntax.nodes.items[node]);
 }
 
-/* The word of the language that a symbol is, and that a node calls; word 0 if it is none. */
-static inline const vyre_word *lower_word(const vyre_lower *lower, uint32_t symbol) {
-    return vyre_word_of(lower->unit->names.symbols.items[symbol].word);
-}
-static inline const vyre_word *lower_called(const vyre_lower *lower, vyre_node node) {
-    return node.kind == VYRE_NODE_CALL ? lower_word(lower, node.a) : vyre_word_of(0);
-}
+/* The word of the language that a symbol is, and that a node calls; word 0 if it is none or hidden
+ * by a declared name. Only functions and structs hide a call, since nothing else can be called. */
+const vyre_word *lower_word(const vyre_lower *lower, uint32_t symbol);
+const vyre_word *lower_called(const vyre_lower *lower, vyre_node node);
 
-/* Whether a name is part of the language here: a function on vectors or `vec3` that no name of the
- * text hides. */
+/* A function on vectors, or `vec3`, that no function or struct of the text hides. */
 vyre_context_word lower_function_word(const vyre_unit *unit, uint32_t symbol);
 
 /* A type as messages write it. */
@@ -446,9 +443,20 @@ vyre_operand lower_each(vyre_lower *lower, const vyre_operand *operands, uint32_
                         const char *name, vyre_spot spot, lower_each_function *apply,
                         const void *context);
 
-/* dot, cross, length, normalize, clamp, mix, any, all, vec2, vec3, vec4. */
+/* Lowers operands that have one type, or vectors of it. Plain ones take the type of the others, or
+ * the one that is asked for. False after a report. */
+bool lower_alike(vyre_lower *lower, vyre_node call, uint32_t count, vyre_type asked,
+                 vyre_operand *operands);
+
+/* dot, cross, length, normalize, any, all, vec2, vec3, vec4. */
 vyre_operand lower_vector_call(vyre_lower *lower, vyre_node node, vyre_context_word word,
                                vyre_value_type expected);
+
+/* lower_small.c */
+
+/* A call of a function of class VYRE_WORD_FUNCTION. */
+vyre_operand lower_small(vyre_lower *lower, vyre_node call, const vyre_word *word,
+                         vyre_value_type expected);
 
 /* lower_element_index.c */
 

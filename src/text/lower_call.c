@@ -597,6 +597,9 @@ vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_value_type expe
         }
         return lower_named_operation(lower, node, word, expected);
     }
+    if (word->class_of == VYRE_WORD_FUNCTION) {
+        return lower_small(lower, node, word, expected);
+    }
     if (lower_message_word(lower, node)) {
         vyre_name_text name;
         lower_report(lower, vyre_node_spot(&node), 309, "write it as a statement of its own",
@@ -700,7 +703,8 @@ static uint32_t push_several(vyre_lower *lower, uint32_t number, uint32_t wanted
         return VYRE_MATRIX_C;
     }
     bool is_call = node.kind == VYRE_NODE_LIBRARY_CALL || node.kind == VYRE_NODE_CALL;
-    if (is_call && word->class_of != VYRE_WORD_OP && !is_made_here(lower, node, &made, &type)) {
+    if (is_call && word->class_of != VYRE_WORD_OP && word->class_of != VYRE_WORD_FUNCTION &&
+        !is_made_here(lower, node, &made, &type)) {
         vyre_callee callee = lower_callee(lower, node);
         if (!callee.unit) {
             return VYRE_NONE;
@@ -736,10 +740,12 @@ void lower_call_statement(vyre_lower *lower, uint32_t number) {
     }
     static const char fix[] = "use the value, as in `let name = ...;`, or remove the statement";
     const vyre_word *word = lower_called(lower, node);
-    if (word->class_of == VYRE_WORD_OP) {
-        vyre_operand result = lower_named_operation(lower, node, word, VYRE_TYPE_VOID);
-        if (!(vyre_op_info_of(word->code)->effects & ~VYRE_EFFECT_SUBGROUP) &&
-            result.kind != VYRE_OPERAND_POISON) {
+    bool is_small = word->class_of == VYRE_WORD_FUNCTION;
+    if (word->class_of == VYRE_WORD_OP || is_small) {
+        vyre_operand result = is_small ? lower_small(lower, node, word, VYRE_TYPE_VOID)
+                                       : lower_named_operation(lower, node, word, VYRE_TYPE_VOID);
+        uint32_t effects = is_small ? 0 : vyre_op_info_of(word->code)->effects;
+        if (!(effects & ~(uint32_t)VYRE_EFFECT_SUBGROUP) && result.kind != VYRE_OPERAND_POISON) {
             lower_report(lower, vyre_node_spot(&node), 107, fix,
                          "the result of `%s` is not used, and it has no other effect", word->text);
         }

@@ -287,13 +287,13 @@ bool lower_runs_anywhere(vyre_lower *lower, uint32_t from, uint32_t to) {
         if (node.kind != VYRE_NODE_CALL) {
             continue;
         }
-        const vyre_symbol *symbol = &lower->unit->names.symbols.items[node.a];
-        const vyre_word *word = vyre_word_of(symbol->word);
+        const vyre_word *word = lower_called(lower, node);
         if (word->class_of == VYRE_WORD_OP) {
             if (vyre_op_info_of(word->code)->effects) {
                 return false;
             }
-        } else if (!lower_call_is_pure(lower->unit, node.a, 0)) {
+        } else if (word->class_of != VYRE_WORD_FUNCTION &&
+                   !lower_call_is_pure(lower->unit, node.a, 0)) {
             return false;
         }
     }
@@ -535,11 +535,13 @@ static vyre_operand lower_named(vyre_lower *lower, vyre_node node) {
         not_constant(lower, node, lower_kind_of(lower, node.a));
         return lower_poison();
     }
-    const vyre_word *word = vyre_word_of(symbol.word);
+    const vyre_word *word = lower_word(lower, node.a);
     if (word->class_of == VYRE_WORD_OP) {
         if (vyre_op_is_position(word->code)) {
             return lower_position(lower, node, (vyre_op)word->code, 3);
         }
+    }
+    if (word->class_of == VYRE_WORD_OP || word->class_of == VYRE_WORD_FUNCTION) {
         lower_report(lower, vyre_node_spot(&node), 204, "call it with its operands in parentheses",
                      "`%s` is an operation, expected a value", word->text);
         return lower_poison();

@@ -47,10 +47,11 @@ static bool note_nodes(vyre_lower *lower, vyre_function *function) {
         case VYRE_NODE_LOOP:
         case VYRE_NODE_FOR: function->touches = true; break;
         case VYRE_NODE_CALL: {
-            const vyre_word *word = lower_word(lower, node.a);
+            const vyre_word *word = lower_called(lower, node);
             if (word->class_of == VYRE_WORD_OP) {
                 function->touches |= vyre_op_info_of(word->code)->effects != 0;
-            } else if (!vyre_vec_push(&lower->unit->callees, node.a)) {
+            } else if (word->class_of != VYRE_WORD_FUNCTION &&
+                       !vyre_vec_push(&lower->unit->callees, node.a)) {
                 return false;
             }
             break;

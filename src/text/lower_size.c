@@ -171,7 +171,7 @@ static uint32_t lower_size_counter(vyre_lower *lower, vyre_name_binding *binding
 
 static uint32_t lower_size_name(vyre_lower *lower, vyre_node node) {
     vyre_symbol symbol = lower->unit->names.symbols.items[node.a];
-    const vyre_word *word = vyre_word_of(symbol.word);
+    const vyre_word *word = lower_word(lower, node.a);
     vyre_name_binding *binding = vyre_names_find(&lower->unit->names, node.a);
     if (word->class_of == VYRE_WORD_OP) {
         vyre_name_text text;
@@ -246,7 +246,7 @@ static uint32_t lower_size_dimension(vyre_lower *lower, vyre_node array, uint32_
 }
 
 static uint32_t lower_size_call(vyre_lower *lower, vyre_node node) {
-    const vyre_word *word = lower_word(lower, node.a);
+    const vyre_word *word = lower_called(lower, node);
     uint32_t count = vyre_parser_count(&lower->parser, node.b);
     bool is_op = word->class_of == VYRE_WORD_OP;
     bool is_len = is_op && word->code == VYRE_OP_LEN;
@@ -407,7 +407,7 @@ bool lower_is_constant(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_BITS: return lower_is_constant(lower, node.a);
     case VYRE_NODE_CONSTRUCT: return are_constant(lower, node.b);
     case VYRE_NODE_CALL: {
-        const vyre_word *word = lower_word(lower, node.a);
+        const vyre_word *word = lower_called(lower, node);
         bool is_choice = word->class_of == VYRE_WORD_OP &&
                          (word->code == VYRE_OP_MIN || word->code == VYRE_OP_MAX);
         return (is_choice || makes_value(lower, node.a)) && are_constant(lower, node.b);

@@ -9,7 +9,8 @@ static bool declare(vyre_lower *lower, vyre_item item, const vyre_token *name) {
     uint32_t number = (uint32_t)lower->unit->items.count;
     if (name->kind == VYRE_TOKEN_NAME) {
         vyre_symbol *symbol = &lower->unit->names.symbols.items[name->symbol];
-        bool reserved = vyre_word_of(symbol->word)->class_of == VYRE_WORD_OP;
+        const vyre_word *word = vyre_word_of(symbol->word);
+        bool reserved = word->class_of == VYRE_WORD_OP && !vyre_word_gives_way(word);
         item.symbol = name->symbol;
         item.spot = vyre_token_spot(name);
         if (symbol->item != VYRE_NONE) {

@@ -100,7 +100,6 @@ typedef struct vector_call {
     vyre_spot spot;
     vyre_operand operands[OPERANDS];
     uint32_t count;
-    vyre_type scalar; /* of all operands, as far as the front end can tell */
 } vector_call;
 
 static vyre_operand build_each(vyre_lower *lower, const void *context, const vyre_operand *operands,
@@ -123,29 +122,25 @@ static vyre_operand build(vyre_lower *lower, const vector_call *call, vyre_op op
     return lower_each(lower, operands, count, call->name, call->spot, build_each, &op);
 }
 
-/* Lowers the operands. Plain ones take the type of the others. */
-static bool read_operands(vyre_lower *lower, vector_call *call, vyre_value_type expected) {
-    if (!lower_check_count(lower, call->node, call->name, call->count)) {
-        return false;
-    }
+bool lower_alike(vyre_lower *lower, vyre_node call, uint32_t count, vyre_type asked,
+                 vyre_operand *operands) {
     bool valid = true;
-    for (uint32_t i = 0; i < call->count; i++) {
-        uint32_t node = vyre_parser_item(&lower->parser, call->node.b, i);
-        vyre_value_type hint = call->scalar ? call->scalar : vyre_scalar_of(expected);
-        call->operands[i] = lower_expression(lower, node, hint);
-        valid &= call->operands[i].kind != VYRE_OPERAND_POISON;
-        if (!call->scalar && call->operands[i].kind > VYRE_OPERAND_PLAIN) {
-            call->scalar = vyre_scalar_of(call->operands[i].type);
+    vyre_type same = VYRE_TYPE_VOID;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t node = vyre_parser_item(&lower->parser, call.b, i);
+        operands[i] = lower_expression(lower, node, same ? same : asked);
+        valid &= operands[i].kind != VYRE_OPERAND_POISON;
+        if (!same && operands[i].kind > VYRE_OPERAND_PLAIN) {
+            same = vyre_scalar_of(operands[i].type);
         }
     }
-    vyre_type plain = call->scalar ? call->scalar : vyre_scalar_of(expected);
-    for (uint32_t i = 0; i < call->count && valid; i++) {
-        uint32_t node = vyre_parser_item(&lower->parser, call->node.b, i);
-        valid = call->operands[i].kind != VYRE_OPERAND_PLAIN ||
-                lower_settle(lower, &call->operands[i], plain, lower_spot(lower, node));
-        plain = plain || !valid ? plain : (vyre_type)call->operands[i].type;
+    same = same ? same : asked;
+    for (uint32_t i = 0; i < count && valid; i++) {
+        uint32_t node = vyre_parser_item(&lower->parser, call.b, i);
+        valid = operands[i].kind != VYRE_OPERAND_PLAIN ||
+                lower_settle(lower, &operands[i], same, lower_spot(lower, node));
+        same = same || !valid ? same : (vyre_type)operands[i].type;
     }
-    call->scalar = plain;
     return valid;
 }
 
@@ -212,21 +207,6 @@ static vyre_operand lower_cross(vyre_lower *lower, const vector_call *call) {
     return vector_of(lower, parts, 3);
 }
 
-/* a * (1 - t) + b * t */
-static vyre_operand lower_mix(vyre_lower *lower, const vector_call *call) {
-    if (!(vyre_type_class_of(call->scalar) & VYRE_CLASS_FLOAT)) {
-        lower_report(lower, call->spot, 301, "use floats", "`mix` is not defined for %s",
-                     vyre_type_name(call->scalar));
-        return lower_poison();
-    }
-    vyre_operand one = vyre_plain_operand((vyre_plain){.number = 1});
-    lower_settle(lower, &one, call->scalar, call->spot);
-    vyre_operand rest = build(lower, call, VYRE_OP_SUB, one, call->operands[2]);
-    vyre_operand left = build(lower, call, VYRE_OP_MUL, call->operands[0], rest);
-    vyre_operand right = build(lower, call, VYRE_OP_MUL, call->operands[1], call->operands[2]);
-    return build(lower, call, VYRE_OP_ADD, left, right);
-}
-
 static vyre_operand lower_length(vyre_lower *lower, const vector_call *call) {
     vyre_operand square = lower_dot(lower, call, call->operands[0], call->operands[0]);
     return build(lower, call, VYRE_OP_SQRT, square, square);
@@ -244,18 +224,18 @@ vyre_operand lower_vector_call(vyre_lower *lower, vyre_node node, vyre_context_w
                      "`%s` cannot be computed at compile time", call.name);
         return lower_poison();
     }
-    call.count = word == VYRE_WORD_CLAMP || word == VYRE_WORD_MIX   ? 3
-                 : word == VYRE_WORD_DOT || word == VYRE_WORD_CROSS ? 2
-                                                                    : 1;
+    call.count = word == VYRE_WORD_DOT || word == VYRE_WORD_CROSS ? 2 : 1;
     bool is_scalar = word == VYRE_WORD_DOT || word == VYRE_WORD_LENGTH;
-    if (!read_operands(lower, &call, is_scalar ? VYRE_TYPE_VOID : expected)) {
+    vyre_type asked = is_scalar ? VYRE_TYPE_VOID : vyre_scalar_of(expected);
+    if (!lower_check_count(lower, node, call.name, call.count) ||
+        !lower_alike(lower, node, call.count, asked, call.operands)) {
         return lower_poison();
     }
     vyre_type_class class = word == VYRE_WORD_ANY || word == VYRE_WORD_ALL ? VYRE_CLASS_BOOL
                             : word == VYRE_WORD_LENGTH || word == VYRE_WORD_NORMALIZE
                                 ? VYRE_CLASS_FLOAT
                                 : VYRE_CLASS_NUMBER;
-    if (call.count < 3 && !check_vectors(lower, &call, class)) {
+    if (!check_vectors(lower, &call, class)) {
         return lower_poison();
     }
     const vyre_operand *operands = call.operands;
@@ -265,12 +245,6 @@ vyre_operand lower_vector_call(vyre_lower *lower, vyre_node node, vyre_context_w
     case VYRE_WORD_DOT: return lower_dot(lower, &call, operands[0], operands[1]);
     case VYRE_WORD_CROSS: return lower_cross(lower, &call);
     case VYRE_WORD_LENGTH: return lower_length(lower, &call);
-    case VYRE_WORD_NORMALIZE:
-        return build(lower, &call, VYRE_OP_DIV, operands[0], lower_length(lower, &call));
-    case VYRE_WORD_CLAMP: {
-        vyre_operand above = build(lower, &call, VYRE_OP_MAX, operands[0], operands[1]);
-        return build(lower, &call, VYRE_OP_MIN, above, operands[2]);
-    }
-    default: return lower_mix(lower, &call);
+    default: return build(lower, &call, VYRE_OP_DIV, operands[0], lower_length(lower, &call));
     }
 }

@@ -222,7 +222,7 @@ uint32_t parse_name(vyre_parser *parser, const char *what) {
     vyre_token token = parser->state.token;
     if (token.kind == VYRE_TOKEN_NAME) {
         const vyre_word *word = vyre_word_of(parser->names->symbols.items[token.symbol].word);
-        if (word->class_of == VYRE_WORD_OP) {
+        if (word->class_of == VYRE_WORD_OP && !vyre_word_gives_way(word)) {
             parse_error(parser, vyre_token_spot(&token), 203, "choose another name",
                         "`%s` is an operation and cannot be the name of %s", word->text, what);
         }

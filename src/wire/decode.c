@@ -196,7 +196,8 @@ static vyre_status check_minor(const input *in) {
     }
     const uint8_t *inst = in->bytes + in->offsets[VYRE_SECTION_INSTS];
     for (uint32_t i = 0; i < in->counts[VYRE_SECTION_INSTS] && needed < WIRE_MINOR; i++) {
-        uint32_t minor = wire_op_minor((uint32_t)wire_get(inst + offsetof(vyre_inst, op), 2));
+        uint32_t minor = wire_op_minor((uint32_t)wire_get(inst + offsetof(vyre_inst, op), 2),
+                                       inst[offsetof(vyre_inst, type)]);
         needed = wire_higher(needed, minor);
         inst += sizeof(vyre_inst);
     }

@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include <vyre/backend.h>
 #include <vyre/reference.h>
 #include <vyre/sanitize.h>
 #include <vyre/text.h>
@@ -108,6 +109,18 @@ static inline void check_output(const char *text, check_list inputs, void *out, 
     memcpy(out, outputs.items[0].data, size);
     vyre_outputs_free(&outputs);
     vyre_program_release(program);
+}
+
+/* The slot `dispatch` of a backend that is the reference backend. */
+static inline vyre_status check_dispatch(const vyre_call *call, vyre_output *outputs) {
+    vyre_outputs own;
+    vyre_status status =
+        vyre_reference_run(call->program, call->inputs, call->input_count, NULL, NULL, &own);
+    for (size_t i = 0; i < own.count; i++) {
+        memcpy(outputs[i].data, own.items[i].data, own.items[i].size);
+    }
+    vyre_outputs_free(&own);
+    return status;
 }
 
 static inline double check_seconds(void) {

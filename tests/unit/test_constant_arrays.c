@@ -219,14 +219,7 @@ static vyre_status dispatch_plain(const vyre_backend *backend, const vyre_call *
     bool knows = own_features & VYRE_FEATURE_CONSTANT_ARRAYS;
     assert_int_equal(ir->data_bytes != 0, knows);
     runs++;
-    vyre_outputs own;
-    vyre_status status =
-        vyre_reference_run(call->program, call->inputs, call->input_count, NULL, NULL, &own);
-    for (size_t i = 0; i < own.count; i++) {
-        memcpy(outputs[i].data, own.items[i].data, own.items[i].size);
-    }
-    vyre_outputs_free(&own);
-    return status;
+    return check_dispatch(call, outputs);
 }
 
 static const char *plain_id(const vyre_backend *backend) {

@@ -72,12 +72,13 @@ static void a_product_and_a_sum_are_two_roundings(void **state) {
     exact_free();
 }
 
-/* Elementary functions have no vectors here; tools/prove-math proves each of them. */
+/* Elementary functions have no vectors here; tools/prove-math proves each of them but fmod, which
+ * is exact and compared with C's in test_reference_math. */
 static void every_elementary_function_is_proved(void **state) {
     (void)state;
     uint32_t count = 0;
     for (uint32_t op = 0; op < VYRE_OP_COUNT; op++) {
-        if (!eval_is_pure(op) || !eval_is_elementary(op)) {
+        if (!eval_is_pure(op) || !eval_is_elementary(op) || op == VYRE_OP_FMOD) {
             continue;
         }
         count++;

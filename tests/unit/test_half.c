@@ -59,7 +59,8 @@ static int compute_truths(void **state) {
             oracle_init(&truth, &math_functions[k], format, true);
             for (uint32_t i = 0; i < INPUTS; i++) {
                 uint32_t x = bits_of(format_value(format, inputs[i]));
-                truths[type][k][i] = half_of(formats[type], float_of(oracle_truth(&truth, x, 0)));
+                truths[type][k][i] =
+                    half_of(formats[type], float_of((uint32_t)oracle_truth(&truth, x, 0)));
             }
             oracle_deinit(&truth);
         }

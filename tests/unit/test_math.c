@@ -1,5 +1,6 @@
 /* A sample of what tools/prove-math proves in full: special values, all exponents, hard cases and a
- * million random inputs of each elementary function; all inputs of f16 and bf16. */
+ * million random inputs of each elementary function; all inputs of f16 and bf16. On f64, special
+ * values, all exponents and 2^16 others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +30,7 @@ static proof_result run_format(const vyre_module *module, const char *name,
     const math_function *function = math_function_find(name);
     proof_result result;
     vyre_status status = proof_run(function, format, how, proof_program(module, function, format),
-                                   extent, 1, &result);
+                                   extent, 0, 1, &result);
     if (status) {
         fail_msg("%s: %s", name, vyre_status_text(status));
     }
@@ -44,9 +45,10 @@ static proof_result run(const vyre_module *module, const char *name, const execu
 static void check(const char *name, const proof_result *result) {
     if (result->failures) {
         const proof_difference *first = &result->shown[0];
-        fail_msg("%s: %llu wrong results, the first for %08x %08x: %08x instead of %08x", name,
-                 (unsigned long long)result->failures, first->x, first->y, first->found,
-                 first->truth);
+        fail_msg("%s: %llu wrong results, the first for %llx %llx: %llx instead of %llx", name,
+                 (unsigned long long)result->failures, (unsigned long long)first->x,
+                 (unsigned long long)first->y, (unsigned long long)first->found,
+                 (unsigned long long)first->truth);
     }
 }
 
@@ -117,6 +119,53 @@ static void no_result_depends_on_which_nan_an_operation_gives(void **state) {
     vyre_module_free(module);
 }
 
+static vyre_module *load_f64(void) {
+    vyre_module *module;
+    vyre_status status =
+        proof_module_f64("src/pass/polynomials.vyre", "src/pass/math_f64.vyre", &module);
+    if (status) {
+        fail_msg("%s", vyre_status_text(status));
+    }
+    return module;
+}
+
+/* These inputs are always the same, and none is so hard that 1 ULP is needed. */
+static void check_f64(const char *name, const proof_result *result, uint64_t inputs) {
+    check(name, result);
+    assert_int_equal(result->inexact, 0);
+    assert_true(result->inputs >= inputs);
+    assert_true(result->uncertain == result->inputs || result->inputs > 500000);
+}
+
+static void every_function_of_f64_is_right_for_special_values_and_exponents(void **state) {
+    (void)state;
+    const executor *executors[] = {&evaluator_executor, &noisy_executor};
+    vyre_module *module = load_f64();
+    for (size_t i = 0; i < 2 * math_function_count; i++) {
+        const char *name = math_functions[i / 2].name;
+        proof_result result =
+            run_format(module, name, &math_formats[FORMAT_F64], executors[i % 2], INPUTS_SPECIAL);
+        check_f64(name, &result, 32768);
+    }
+    vyre_module_free(module);
+}
+
+static void every_function_of_f64_is_right_for_random_inputs(void **state) {
+    (void)state;
+    const math_format *format = &math_formats[FORMAT_F64];
+    uint64_t count = test_work(1 << 16, 1 << 10);
+    vyre_module *module = load_f64();
+    for (size_t i = 0; i < math_function_count; i++) {
+        const math_function *function = &math_functions[i];
+        proof_result result;
+        assert_null(proof_run(function, format, &evaluator_executor,
+                              proof_program(module, function, format), INPUTS_FULL, count, 1,
+                              &result));
+        check_f64(function->name, &result, count);
+    }
+    vyre_module_free(module);
+}
+
 /* Of functions of one argument even one result that is not the nearest is too many. */
 static void functions_of_one_argument_may_not_be_off_at_all(void **state) {
     (void)state;
@@ -132,7 +181,7 @@ static void a_wrong_function_is_found_out(void **state) {
     const math_format *format = &math_formats[FORMAT_F32];
     vyre_status status = proof_run(math_function_find("sinh"), format, &evaluator_executor,
                                    proof_program(module, math_function_find("tan"), format),
-                                   INPUTS_SPECIAL, 1, &result);
+                                   INPUTS_SPECIAL, 0, 1, &result);
     assert_null(status);
     assert_true(result.failures > 1000);
     assert_int_equal(result.shown_count, PROOF_SHOWN);
@@ -153,7 +202,7 @@ static void a_last_bit_is_found_out(void **state) {
         .name = "sin", .operands = 1, .host1 = math_functions[0].host1, .exact1 = mpfr_sqrt};
     proof_result result;
     assert_null(proof_run(&root, &math_formats[FORMAT_F32], &evaluator_executor,
-                          vyre_module_program(module, 0), INPUTS_SPECIAL, 1, &result));
+                          vyre_module_program(module, 0), INPUTS_SPECIAL, 0, 1, &result));
     assert_int_equal(result.worst_ulp, 1);
     assert_int_equal(result.failures, result.inexact);
     for (size_t i = 0; i < result.shown_count; i++) {
@@ -183,7 +232,7 @@ static void the_evaluator_refuses_what_it_does_not_know(void **state) {
 static uint32_t truth(const char *name, bool ask_mpfr, float x, float y) {
     oracle asked;
     oracle_init(&asked, math_function_find(name), &math_formats[FORMAT_F32], ask_mpfr);
-    uint32_t result = oracle_truth(&asked, bits_of(x), bits_of(y));
+    uint32_t result = (uint32_t)oracle_truth(&asked, bits_of(x), bits_of(y));
     oracle_deinit(&asked);
     mpfr_free_cache();
     return result;
@@ -203,6 +252,9 @@ static void the_oracle_knows_what_everybody_knows(void **state) {
         {"exp2", -149, 0, 1},
         {"exp2", -150, 0, 0},
         {"exp2", 127, 0, 0x7f000000},
+        {"exp10", 2, 0, 0x42c80000},
+        {"exp10", -50, 0, 0},
+        {"log10", 1000, 0, 0x40400000},
         {"log", 0, 0, 0xff800000},
         {"log", -0.0f, 0, 0xff800000},
         {"log", -1, 0, 0x7fc00000},
@@ -248,6 +300,8 @@ int main(void) {
         cmocka_unit_test(every_function_is_right_for_special_values_exponents_and_hard_cases),
         cmocka_unit_test(every_function_is_right_for_a_million_random_inputs),
         cmocka_unit_test(every_function_is_right_for_all_f16_and_bf16),
+        cmocka_unit_test(every_function_of_f64_is_right_for_special_values_and_exponents),
+        cmocka_unit_test(every_function_of_f64_is_right_for_random_inputs),
         cmocka_unit_test(no_result_depends_on_which_nan_an_operation_gives),
         cmocka_unit_test(no_result_of_16_bits_depends_on_which_nan_an_operation_gives),
         cmocka_unit_test(functions_of_one_argument_may_not_be_off_at_all),

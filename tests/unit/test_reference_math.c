@@ -1,5 +1,7 @@
 /* Elementary functions as the reference backend runs them. Expected values are the true ones,
  * computed to 200 bits and rounded; tools/prove-math proves the rest. */
+#include <math.h>
+
 #include "tests/unit/reference_check.h"
 
 static const struct {
@@ -164,6 +166,145 @@ static void functions_of_two_arguments_are_off_by_one_at_most(void **state) {
     }
 }
 
+static const struct {
+    const char *name;
+    uint64_t pairs[3][2]; /* operand and result */
+} wide[] = {
+    {"exp",
+     {{0x3ff0000000000000, 0x4005bf0a8b145769},
+      {0xbfe0000000000000, 0x3fe368b2fc6f960a},
+      {0x400e000000000000, 0x404542b2d0a266e7}}},
+    {"exp2",
+     {{0x3ff0000000000000, 0x4000000000000000},
+      {0xbfe0000000000000, 0x3fe6a09e667f3bcd},
+      {0x400e000000000000, 0x402ae89f995ad3ad}}},
+    {"exp10",
+     {{0x3ff0000000000000, 0x4024000000000000},
+      {0xbfe0000000000000, 0x3fd43d136248490f},
+      {0x400e000000000000, 0x40b5f769cae07281}}},
+    {"log",
+     {{0x4000000000000000, 0x3fe62e42fefa39ef},
+      {0x01a56e1fc2f8f359, 0xc085963447f87fb5},
+      {0x3feff7ced916872b, 0xbf5064670d979b73}}},
+    {"log2",
+     {{0x4008000000000000, 0x3ff95c01a39fbd68},
+      {0x01a56e1fc2f8f359, 0xc08f24a09f1a8b89},
+      {0x3feff7ced916872b, 0xbf57a6210ffb7151}}},
+    {"log10",
+     {{0x4000000000000000, 0x3fd34413509f79ff},
+      {0x7e37e43c8800759c, 0x4072c00000000000},
+      {0x3feff7ced916872b, 0xbf3c79e5dbf022b6}}},
+    {"sin",
+     {{0x3ff0000000000000, 0x3feaed548f090cee},
+      {0x412e848000000000, 0xbfd6664b2568d867},
+      {0x7e37e43c8800759c, 0xbfea2c16b010e385}}},
+    {"cos",
+     {{0x3ff0000000000000, 0x3fe14a280fb5068c},
+      {0x412e848000000000, 0x3fedf9df9906d32c},
+      {0x7e37e43c8800759c, 0xbfe2699022adc4c1}}},
+    {"tan",
+     {{0x3ff0000000000000, 0x3ff8eb245cbee3a6},
+      {0x412e848000000000, 0xbfd7e9768ab734c0},
+      {0x7e37e43c8800759c, 0x3ff6be411f37ac77}}},
+    {"asin",
+     {{0x3fe0000000000000, 0x3fe0c152382d7366},
+      {0xbfee000000000000, 0xbff3722d2feb24c8},
+      {0x3ee4f8b588e368f1, 0x3ee4f8b588e4e940}}},
+    {"acos",
+     {{0x3fe0000000000000, 0x3ff0c152382d7366},
+      {0xbfee000000000000, 0x40064a144217a8f0},
+      {0x3ee4f8b588e368f1, 0x3ff921f0d7e968a6}}},
+    {"atan",
+     {{0x3ff0000000000000, 0x3fe921fb54442d18},
+      {0xbfe0000000000000, 0xbfddac670561bb4f},
+      {0x400e000000000000, 0x3ff4f68dea672617}}},
+    {"sinh",
+     {{0x3ff0000000000000, 0x3ff2cd9fc44eb982},
+      {0xbfe0000000000000, 0xbfe0acd00fe63b97},
+      {0x400e000000000000, 0x40353fb02f7bbd05}}},
+    {"cosh",
+     {{0x3ff0000000000000, 0x3ff8b07551d9f550},
+      {0xbfe0000000000000, 0x3ff20ac1862ae8d0},
+      {0x400e000000000000, 0x403545b571c910c9}}},
+    {"tanh",
+     {{0x3ff0000000000000, 0x3fe85efab514f394},
+      {0xbfe0000000000000, 0xbfdd9353d7568af3},
+      {0x400e000000000000, 0x3feff6f17a754772}}},
+    {"erf",
+     {{0x3ff0000000000000, 0x3feaf767a741088b},
+      {0xbfe0000000000000, 0xbfe0a7ef5c18edd2},
+      {0x400e000000000000, 0x3fefffffc2f171e3}}},
+    {"cbrt",
+     {{0x4000000000000000, 0x3ff428a2f98d728b},
+      {0xc024000000000000, 0xc0013c484138704f},
+      {0x0000000000000001, 0x2990000000000000}}},
+};
+
+static void functions_of_f64_are_the_nearest(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
+        char text[200];
+        snprintf(text, sizeof text,
+                 "program p(x: buffer<f64>, y: out buffer<f64>[3]) over x { y[gid] = %s(x[gid]); }",
+                 wide[i].name);
+        uint64_t x[3], y[3];
+        for (size_t k = 0; k < 3; k++) {
+            x[k] = wide[i].pairs[k][0];
+            y[k] = wide[i].pairs[k][1];
+        }
+        check_run(text, LIST(BYTES(x)), LIST(BYTES(y)));
+    }
+    const double x[3] = {1.5, 1, 1}, y[3] = {20.5, 2, 2};
+    const uint64_t result[3] = {0x40afd12ea818bbf5, 0x3fddac670561bb4f, 0x4001e3779b97f4a8};
+    check_run("program p(x: buffer<f64>, y: buffer<f64>, r: out buffer<f64>[3]) over 1 {\n"
+              "    r[0] = pow(x[0], y[0]);\n"
+              "    r[1] = atan2(x[1], y[1]);\n"
+              "    r[2] = hypot(x[2], y[2]);\n"
+              "}\n",
+              LIST(BYTES(x), BYTES(y)), LIST(BYTES(result)));
+}
+
+/* Random bits have exponents far apart: fmod takes many steps, and C's is exact, too. */
+static void fmod_is_exact(void **state) {
+    (void)state;
+    enum { COUNT = 48 };
+    static const double special[8] = {0, -0.0, 1, -7.5, 0x1p-1074, 0x1p1023, INFINITY, NAN};
+    double x[COUNT], y[COUNT], r[COUNT];
+    float x32[COUNT], y32[COUNT], r32[COUNT];
+    uint64_t random = 1;
+    for (size_t i = 0; i < COUNT; i++) {
+        for (size_t k = 0; k < 2; k++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            memcpy(k ? &y[i] : &x[i], &random, sizeof random);
+        }
+        x[i] = i < 8 ? special[i] : x[i];
+        y[i] = i < 16 ? special[(3 * i + i / 8) % 8] : y[i];
+        x32[i] = (float)ldexp(frexp(x[i], &(int){0}), (int)(random >> 33) % 250 - 125);
+        y32[i] = (float)ldexp(frexp(y[i], &(int){0}), (int)(random >> 43) % 250 - 140);
+        r[i] = fmod(x[i], y[i]);
+        r32[i] = fmodf(x32[i], y32[i]);
+        r[i] = isnan(r[i]) ? (double)NAN : r[i]; /* the canonical one */
+        r32[i] = isnan(r32[i]) ? NAN : r32[i];
+    }
+    check_run("program p(x: buffer<f64>, y: buffer<f64>, r: out buffer<f64>[len(x)]) over x {\n"
+              "    r[gid] = fmod(x[gid], y[gid]);\n"
+              "}\n",
+              LIST(BYTES(x), BYTES(y)), LIST(BYTES(r)));
+    check_run("program p(x: buffer<f32>, y: buffer<f32>, r: out buffer<f32>[len(x)]) over x {\n"
+              "    r[gid] = fmod(x[gid], y[gid]);\n"
+              "}\n",
+              LIST(BYTES(x32), BYTES(y32)), LIST(BYTES(r32)));
+    const float narrow[4] = {65504, -7.75f, 1, 0.4375f}, by[4] = {3, 2.5f, 0x1p-24f, 0.0625f};
+    float rest[4];
+    for (size_t i = 0; i < 4; i++) {
+        rest[i] = fmodf(narrow[i], by[i]);
+    }
+    check_run("program p(x: buffer<f32>, y: buffer<f32>, r: out buffer<f32>[4]) over x {\n"
+              "    r[gid] = f32(fmod(f16(x[gid]), f16(y[gid])));\n"
+              "}\n",
+              LIST(BYTES(narrow), BYTES(by)), LIST(BYTES(rest)));
+}
+
 /* Used in divergent flow, several of them in one expression, beside other values. */
 static void functions_work_wherever_they_stand(void **state) {
     (void)state;
@@ -190,6 +331,8 @@ int main(void) {
         cmocka_unit_test(functions_of_f32_are_correctly_rounded),
         cmocka_unit_test(functions_of_narrow_types_are_correctly_rounded),
         cmocka_unit_test(functions_of_two_arguments_are_off_by_one_at_most),
+        cmocka_unit_test(functions_of_f64_are_the_nearest),
+        cmocka_unit_test(fmod_is_exact),
         cmocka_unit_test(functions_work_wherever_they_stand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

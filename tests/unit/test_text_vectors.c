@@ -120,11 +120,11 @@ static void functions_work_component_by_component(void **state) {
         {"x[0] = clamp(a, 0, 1);", "x[0] = min(max(a, 0), 1);"},
         {"y[0] = clamp(n, 3, 7);", "y[0] = min(max(n, 3), 7);"},
         {"x[0] = mix(a, b, c);",
-         "let s = a; let t = b; let u = c; let r = 1 - u; let p = s * r; let q = t * u;"
-         " x[0] = p + q;"},
-        {"let v = mix(vec2(a, b), 0, 0.25); x[0] = v.x; x[1] = v.y;",
-         "let s = a; let t = b; let r = 1.0f - 0.25f; let p = s * r; let q = t * r;"
-         " let o = 0.0f * 0.25f; let g = p + o; let h = q + o; x[0] = g; x[1] = h;"},
+         "let s = a; let t = b; let u = c; let r = -u; let p = fma(r, s, s);"
+         " x[0] = fma(u, t, p);"},
+        {"let v = mix(vec2(a, b), 0, c); x[0] = v.x; x[1] = v.y;",
+         "let s = a; let t = b; let u = c; let o = -u; let p = fma(o, s, s); let f = fma(u, 0, p);"
+         " let r = -u; let q = fma(r, t, t); let g = fma(u, 0, q); x[0] = f; x[1] = g;"},
     };
     CHECK_ALL("", pairs);
 }

@@ -218,7 +218,7 @@ static const fault_case inst_cases[] = {
     CASE(result_of_an_addition_is_float, 703, I_ADD, "has the wrong type"),
     CASE(operands_differ_in_type, 302, I_SIN, "operand 2 of `pow` is u32, expected f32"),
     CASE(sine_of_an_integer, 301, I_SIN, "operand 1 of `sin` is u32, expected a float"),
-    CASE(sine_of_f64, 308, I_SIN, "`sin` is not defined for f64"),
+    CASE(sine_of_f64, 703, I_SIN, "has the wrong type"),
     CASE(conversion_to_itself, 305, I_CONVERT, "`convert` from u32 to u32"),
     CASE(conversion_to_void, 305, I_CONVERT, "`convert` from u32 to void"),
     CASE(bitcast_to_another_size, 305, I_CONVERT, "`bitcast` from u32 to u8"),

@@ -3,10 +3,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include <vyre/text.h>
 #include <vyre/wire.h>
 
 #include "ir/program.h"
@@ -171,6 +173,38 @@ static void wire_header_and_table_are_as_documented(void **state) {
     vyre_bytes_free(bytes);
 }
 
+/* A program states the lowest version that has all it uses, so older readers take older programs.
+ */
+static void wire_version_is_the_lowest_that_will_do(void **state) {
+    (void)state;
+    static const struct {
+        vyre_op op;
+        vyre_type type;
+        uint32_t minor;
+    } cases[] = {{VYRE_OP_EXP, VYRE_TYPE_F32, 0},   {VYRE_OP_SQRT, VYRE_TYPE_F64, 0},
+                 {VYRE_OP_EXP, VYRE_TYPE_F64, 2},   {VYRE_OP_HYPOT, VYRE_TYPE_F64, 2},
+                 {VYRE_OP_EXP10, VYRE_TYPE_F32, 2}, {VYRE_OP_LOG10, VYRE_TYPE_F16, 2},
+                 {VYRE_OP_FMOD, VYRE_TYPE_BF16, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[200];
+        const char *type = vyre_type_name(cases[i].type);
+        bool two = vyre_op_info_of(cases[i].op)->shape == VYRE_SHAPE_V2;
+        snprintf(text, sizeof text,
+                 "program p(x: inout buffer<%s>) over x { x[gid] = %s(x[gid]%s); }", type,
+                 vyre_op_info_of(cases[i].op)->name, two ? ", x[gid]" : "");
+        vyre_module *module;
+        vyre_status status = vyre_module_parse("p.vyre", text, strlen(text), NULL, &module);
+        assert_string_equal(vyre_status_text(status), "ok");
+        size_t size;
+        uint8_t *bytes = encode(vyre_module_program(module, 0), 0, &size);
+        assert_int_equal(wire_get(bytes + WIRE_AT_MINOR, 2), cases[i].minor);
+        vyre_program *decoded = decode(bytes, size);
+        vyre_program_release(decoded);
+        vyre_module_free(module);
+        vyre_bytes_free(bytes);
+    }
+}
+
 static void wire_refuses_flags_it_does_not_know(void **state) {
     (void)state;
     vyre_program *program = sample_program(0);
@@ -211,6 +245,7 @@ int main(void) {
         cmocka_unit_test(wire_of_equal_programs_is_equal),
         cmocka_unit_test(wire_keeps_the_payload_of_a_nan),
         cmocka_unit_test(wire_header_and_table_are_as_documented),
+        cmocka_unit_test(wire_version_is_the_lowest_that_will_do),
         cmocka_unit_test(wire_refuses_flags_it_does_not_know),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

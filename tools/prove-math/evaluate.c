@@ -21,8 +21,8 @@ typedef struct evaluator {
     const vyre_ir *ir;
     kernel *kernels; /* of the instructions that have one */
     lanes *values, *constants;
-    const uint32_t *const *inputs;
-    uint32_t *output;
+    const uint64_t *const *inputs;
+    uint64_t *output;
     size_t count;   /* lanes that are stored */
     uint64_t noise; /* 0: a NaN is the canonical one */
 } evaluator;
@@ -87,6 +87,7 @@ typedef int64_t type_I64;
     X(SQRT, F32, F32, sqrtf(x))                                                                    \
     X(SQRT, F64, F64, sqrt(x))                                                                     \
     X(FLOOR, F32, F32, floorf(x))                                                                  \
+    X(FLOOR, F64, F64, floor(x))                                                                   \
     X(MAX, F32, F32, larger(x, y))                                                                 \
     X(NEG, F32, F32, -x)                                                                           \
     X(NEG, F64, F64, -x)                                                                           \
@@ -114,6 +115,7 @@ typedef int64_t type_I64;
     X(EQ, F64, BOOL, x == y)                                                                       \
     X(EQ, U32, BOOL, x == y)                                                                       \
     X(EQ, U64, BOOL, x == y)                                                                       \
+    X(EQ, BOOL, BOOL, x == y)                                                                      \
     X(EQ, I32, BOOL, x == y)                                                                       \
     X(EQ, I64, BOOL, x == y)                                                                       \
     X(NE, F32, BOOL, x != y)                                                                       \
@@ -144,6 +146,8 @@ typedef int64_t type_I64;
     X(CONVERT, U64, F64, (double)x)                                                                \
     X(CONVERT, U32, U64, x)                                                                        \
     X(CONVERT, BOOL, U32, x)                                                                       \
+    X(CONVERT, BOOL, U64, x)                                                                       \
+    X(CONVERT, BOOL, F64, x)                                                                       \
     X(CONVERT, U64, U32, (uint32_t)x)
 
 #define KERNEL(op, from, to, expression)                                                           \
@@ -237,6 +241,25 @@ static void run_if(evaluator *self, uint32_t at) {
     }
 }
 
+static void load(const evaluator *self, const vyre_inst *inst, lanes *r) {
+    const uint64_t *from = self->inputs[inst->a];
+    for (size_t i = 0; i < self->count; i++) {
+        if (inst->type == VYRE_TYPE_U64) {
+            r->u64[i] = from[i];
+        } else {
+            r->u32[i] = (uint32_t)from[i];
+        }
+    }
+}
+
+static void store(const evaluator *self, const vyre_inst *inst) {
+    const lanes *value = operand(self, inst->c);
+    bool is_wide = vyre_operand_type(self->ir, inst->c) == VYRE_TYPE_U64;
+    for (size_t i = 0; i < self->count; i++) {
+        self->output[i] = is_wide ? value->u64[i] : value->u32[i];
+    }
+}
+
 /* Runs a block and says where its end is. */
 static uint32_t run_block(evaluator *self, uint32_t at) {
     for (;; at++) {
@@ -253,20 +276,20 @@ static uint32_t run_block(evaluator *self, uint32_t at) {
             run_if(self, at);
             at = inst->c - 1;
         } else if (inst->op == VYRE_OP_LOAD) {
-            memcpy(r->u32, self->inputs[inst->a], self->count * sizeof(uint32_t));
+            load(self, inst, r);
         } else if (inst->op == VYRE_OP_STORE) {
-            memcpy(self->output, operand(self, inst->c)->u32, self->count * sizeof(uint32_t));
+            store(self, inst);
         } else if (inst->op == VYRE_OP_YIELD || inst->op == VYRE_OP_RETURN) {
             return at;
         }
     }
 }
 
-static void evaluator_run(void *state, size_t count, const uint32_t *const *inputs,
-                          uint32_t *output) {
+static void evaluator_run(void *state, size_t count, const uint64_t *const *inputs,
+                          uint64_t *output) {
     evaluator *self = state;
     for (size_t done = 0; done < count; done += self->count) {
-        const uint32_t *here[2] = {inputs[0] + done, inputs[1] + done};
+        const uint64_t *here[2] = {inputs[0] + done, inputs[1] + done};
         self->inputs = here;
         self->output = output + done;
         self->count = count - done < LANES ? count - done : LANES;

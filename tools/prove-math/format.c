@@ -7,6 +7,7 @@ const math_format math_formats[FORMAT_COUNT] = {
     [FORMAT_F32] = {"f32", "f32", 24, -148, 128, 0},
     [FORMAT_F16] = {"f16", "half", 11, -23, 16, 0x10000},
     [FORMAT_BF16] = {"bf16", "half", 8, -132, 128, 0x10000},
+    [FORMAT_F64] = {"f64", "f64", 53, -1073, 1024, 0},
 };
 
 float float_of(uint32_t bits) {
@@ -19,6 +20,22 @@ uint32_t bits_of(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof(bits));
     return bits;
+}
+
+double double_of(uint64_t bits) {
+    double value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+uint64_t bits_of_double(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+double format_number(const math_format *format, uint64_t bits) {
+    return format->bits == 53 ? double_of(bits) : (double)float_of((uint32_t)bits);
 }
 
 /* Adding 1.5 * 2^52 units and taking them away leaves whole units. */
@@ -38,8 +55,13 @@ float format_round(const math_format *format, double value) {
     return (float)copysign(rounded, value);
 }
 
-int64_t format_position(const math_format *format, uint32_t bits) {
-    uint32_t magnitude = bits & 0x7fffffff, shift = (uint32_t)(24 - format->bits);
+int64_t format_position(const math_format *format, uint64_t word) {
+    if (format->bits == 53) {
+        int64_t steps = (int64_t)(word & INT64_MAX);
+        return word >> 63 ? -steps : steps;
+    }
+    uint32_t bits = (uint32_t)word, magnitude = bits & 0x7fffffff,
+             shift = (uint32_t)(24 - format->bits);
     int first_normal = format->least + format->bits - 2;
     int64_t position =
         (int64_t)(magnitude >> shift) - ((int64_t)(first_normal + 126) << (format->bits - 1));

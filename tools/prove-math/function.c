@@ -1,13 +1,20 @@
+#define _GNU_SOURCE /* exp10 */
 #include "function.h"
 
 #include <math.h>
 #include <string.h>
 
 const math_function math_functions[] = {
-#define ROW(id) {.name = #id, .operands = 1, .host1 = id, .exact1 = mpfr_##id},
+#define ROW(id) {.name = #id, .operands = 1, .host1 = id, .wide1 = id##l, .exact1 = mpfr_##id},
     UNARY_FUNCTIONS(ROW)
 #undef ROW
-#define ROW(id) {.name = #id, .operands = 2, .allowed_ulp = 1, .host2 = id, .exact2 = mpfr_##id},
+#define ROW(id)                                                                                    \
+    {.name = #id,                                                                                  \
+     .operands = 2,                                                                                \
+     .allowed_ulp = 1,                                                                             \
+     .host2 = id,                                                                                  \
+     .wide2 = id##l,                                                                               \
+     .exact2 = mpfr_##id},
         BINARY_FUNCTIONS(ROW)
 #undef ROW
 };

@@ -25,7 +25,7 @@ enum {
     RANDOM_COUNT = 1000000
 };
 
-static uint64_t scramble(uint64_t number) { /* splitmix64 */
+uint64_t inputs_scramble(uint64_t number) { /* splitmix64 */
     number = (number + 1) * 0x9e3779b97f4a7c15u;
     number = (number ^ number >> 30) * 0xbf58476d1ce4e5b9u;
     number = (number ^ number >> 27) * 0x94d049bb133111ebu;
@@ -50,7 +50,7 @@ static uint32_t make_special(const math_function *function, uint64_t number) {
     if (number < EXPONENT_COUNT * MANTISSA_COUNT) {
         uint64_t which = number % MANTISSA_COUNT;
         return of_exponent(number / MANTISSA_COUNT,
-                           which < 6 ? mantissas[which] : scramble(number));
+                           which < 6 ? mantissas[which] : inputs_scramble(number));
     }
     number -= EXPONENT_COUNT * MANTISSA_COUNT;
     const hard_inputs *hard = hard_cases;
@@ -61,7 +61,7 @@ static uint32_t make_special(const math_function *function, uint64_t number) {
 }
 
 static void make_special_pair(uint64_t number, uint32_t *x, uint32_t *y) {
-    uint64_t random = scramble(number);
+    uint64_t random = inputs_scramble(number);
     if (number < (uint64_t)SPECIAL_COUNT * SPECIAL_COUNT) {
         *x = special(number / SPECIAL_COUNT);
         *y = special(number % SPECIAL_COUNT);
@@ -127,7 +127,7 @@ static void make_near_pair(uint64_t random, uint32_t *x, uint32_t *y) {
 }
 
 static void make_pair(const math_function *function, uint64_t number, uint32_t *x, uint32_t *y) {
-    uint64_t random = scramble(number);
+    uint64_t random = inputs_scramble(number);
     bool power = function->host2 == pow;
     switch (number & 3) {
     case 0:
@@ -141,6 +141,9 @@ static void make_pair(const math_function *function, uint64_t number, uint32_t *
 
 uint64_t inputs_count(const math_function *function, const math_format *format,
                       input_extent extent) {
+    if (format->bits == 53) {
+        return inputs_f64_count(function, extent);
+    }
     if (format->operands && extent == INPUTS_FULL && function->operands == 1) {
         return format->operands;
     }
@@ -158,32 +161,39 @@ uint64_t inputs_count(const math_function *function, const math_format *format,
 /* Of a format of 16 bits: the halves of the number, or of a random one. */
 static void make_narrow(const math_format *format, input_extent extent, uint64_t number,
                         uint32_t *x, uint32_t *y) {
-    uint64_t bits = extent == INPUTS_FULL ? number : scramble(number);
+    uint64_t bits = extent == INPUTS_FULL ? number : inputs_scramble(number);
     *x = bits_of(format_value(format, (uint16_t)bits));
     *y = bits_of(format_value(format, (uint16_t)(bits >> 16)));
 }
 
+static void make_one(const math_function *function, input_extent extent, uint64_t number,
+                     uint32_t *x) {
+    switch (extent) {
+    case INPUTS_SPECIAL: *x = make_special(function, number); break;
+    case INPUTS_RANDOM: *x = (uint32_t)inputs_scramble(number); break;
+    default: *x = (uint32_t)number; break;
+    }
+}
+
 void inputs_make(const math_function *function, const math_format *format, input_extent extent,
-                 uint64_t first, size_t count, uint32_t *x, uint32_t *y) {
+                 uint64_t first, size_t count, uint64_t *x, uint64_t *y) {
     for (size_t i = 0; i < count; i++) {
         uint64_t number = first + i;
+        uint32_t a = 0, b = 0;
+        if (format->bits == 53) {
+            inputs_f64_make(function, extent, number, &x[i], &y[i]);
+            continue;
+        }
         if (format->operands) {
-            make_narrow(format, extent, number, &x[i], &y[i]);
-            continue;
+            make_narrow(format, extent, number, &a, &b);
+        } else if (function->operands == 1) {
+            make_one(function, extent, number, &a);
+        } else if (extent == INPUTS_SPECIAL) {
+            make_special_pair(number, &a, &b);
+        } else {
+            make_pair(function, number, &a, &b);
         }
-        if (function->operands == 2) {
-            if (extent == INPUTS_SPECIAL) {
-                make_special_pair(number, &x[i], &y[i]);
-            } else {
-                make_pair(function, number, &x[i], &y[i]);
-            }
-            continue;
-        }
-        y[i] = 0;
-        switch (extent) {
-        case INPUTS_SPECIAL: x[i] = make_special(function, number); break;
-        case INPUTS_RANDOM: x[i] = (uint32_t)scramble(number); break;
-        default: x[i] = (uint32_t)number; break;
-        }
+        x[i] = a;
+        y[i] = b;
     }
 }

@@ -15,13 +15,15 @@ static const char usage[] =
     "f16\n"
     "and bf16 and compares with the correctly rounded result. Functions of two arguments run on "
     "all\n"
-    "pairs of f16 and of bf16, and on 2^32 samples of f32.\n"
+    "pairs of f16 and of bf16, and on 2^32 samples of f32. On f64 all run on 2^28 samples.\n"
     "\n"
-    "  --type TYPE     f32, f16 or bf16; all of them by default\n"
+    "  --type TYPE     f32, f16, bf16 or f64; all of them by default\n"
+    "  --cases FILE    the operands in FILE, on f64: one or two numbers a line\n"
+    "  --count N       at most the first N inputs of each kind\n"
     "  --sample        special values, all exponents and a million random ones\n"
     "  --noise         let operations give NaNs of all kinds, which must not matter\n"
     "  --threads N     as many at once; all processors by default\n"
-    "  --file PATH     the expansions; src/pass/math.vyre by default\n"
+    "  --file PATH     the expansions but those of f64; src/pass/math.vyre by default\n"
     "  --help          this text\n"
     "\n"
     "Exit status: 0 if all is as it should be, 1 if a result is wrong, 2 for anything else.\n";
@@ -31,7 +33,8 @@ typedef struct options {
     bool sample;
     const executor *how;
     unsigned threads;
-    const char *path;
+    uint64_t most; /* 0: all */
+    const char *path, *cases;
 } options;
 
 static void print_row(const math_function *function, const math_format *format, const char *what,
@@ -47,16 +50,36 @@ static void print_row(const math_function *function, const math_format *format, 
     printf("  %.1f s\n", result->seconds);
     for (size_t i = 0; i < result->shown_count; i++) {
         const proof_difference *d = &result->shown[i];
-        printf("    %s(%a", function->name, (double)float_of(d->x));
+        printf("    %s(%a", function->name, format_number(format, d->x));
         if (function->operands == 2) {
-            printf(", %a", (double)float_of(d->y));
+            printf(", %a", format_number(format, d->y));
         }
-        printf(") [%08x %08x] gives %08x, nearest is %08x\n", d->x, d->y, d->found, d->truth);
+        printf(") gives %a, nearest is %a\n", format_number(format, d->found),
+               format_number(format, d->truth));
     }
     fflush(stdout);
 }
 
 /* The number of results that are wrong; -1 if it could not be tried. */
+static int64_t prove_cases(const math_function *function, const vyre_program *program,
+                           const options *how) {
+    proof_cases cases;
+    proof_result result;
+    vyre_status status = proof_cases_read(how->cases, &cases);
+    if (!status) {
+        status = proof_run_cases(function, how->how, program, &cases, how->threads, &result);
+    }
+    proof_cases_free(&cases);
+    if (status) {
+        fprintf(stderr, "prove-math: %s: %s\n", function->name, vyre_status_text(status));
+        vyre_status_free(status);
+        return -1;
+    }
+    print_row(function, &math_formats[FORMAT_F64], "cases", &result);
+    return (int64_t)result.failures;
+}
+
+/* The same for the operands that prove-math makes itself. */
 static int64_t prove(const math_function *function, const math_format *format,
                      const vyre_program *program, const options *how) {
     static const char *const names[] = {"special", "random", "full"};
@@ -71,8 +94,8 @@ static int64_t prove(const math_function *function, const math_format *format,
             continue;
         }
         proof_result result;
-        vyre_status status =
-            proof_run(function, format, how->how, program, extent, how->threads, &result);
+        vyre_status status = proof_run(function, format, how->how, program, extent, how->most,
+                                       how->threads, &result);
         if (status) {
             fprintf(stderr, "prove-math: %s: %s\n", function->name, vyre_status_text(status));
             vyre_status_free(status);
@@ -109,6 +132,11 @@ static int read_options(int count, char **words, options *out) {
             out->how = &noisy_executor;
         } else if (!strcmp(words[at], "--threads") && at + 1 < count) {
             out->threads = (unsigned)strtoul(words[++at], NULL, 10);
+        } else if (!strcmp(words[at], "--count") && at + 1 < count) {
+            out->most = strtoull(words[++at], NULL, 0);
+        } else if (!strcmp(words[at], "--cases") && at + 1 < count) {
+            out->cases = words[++at];
+            out->format = &math_formats[FORMAT_F64];
         } else if (!strcmp(words[at], "--file") && at + 1 < count) {
             out->path = words[++at];
         } else if (!strcmp(words[at], "--help")) {
@@ -135,8 +163,11 @@ int main(int count, char **words) {
             return 2;
         }
     }
-    vyre_module *module;
-    vyre_status status = proof_module(how.path, &module);
+    vyre_module *narrow = NULL, *wide = NULL;
+    vyre_status status = proof_module(how.path, &narrow);
+    if (!status) {
+        status = proof_module_f64("src/pass/polynomials.vyre", "src/pass/math_f64.vyre", &wide);
+    }
     if (status) {
         fprintf(stderr, "prove-math: %s\n", vyre_status_text(status));
         vyre_status_free(status);
@@ -151,12 +182,15 @@ int main(int count, char **words) {
             wanted |= math_function_find(words[i]) == function;
         }
         if (wanted && (!how.format || how.format == format)) {
+            const vyre_module *module = format->bits == 53 ? wide : narrow;
             const vyre_program *program = proof_program(module, function, format);
-            int64_t failures = prove(function, format, program, &how);
+            int64_t failures = how.cases ? prove_cases(function, program, &how)
+                                         : prove(function, format, program, &how);
             wrong = failures < 0 ? -1 : wrong + failures;
         }
     }
-    vyre_module_free(module);
+    vyre_module_free(narrow);
+    vyre_module_free(wide);
     if (wrong == 0) {
         puts("All results are as they should be.");
     } else if (wrong > 0) {

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/file.h"
@@ -12,13 +13,29 @@
 /* So few inputs are asked of MPFR, all of them. */
 enum { CHUNK = 1 << 14, ALL_OF_MPFR = 500000 };
 
-static void put_program(vyre_strbuf *text, const math_function *function, const char *form) {
+static void put_program(vyre_strbuf *text, const math_function *function, const char *form,
+                        unsigned bits) {
     bool two = function->operands == 2;
+    vyre_strbuf_printf(text, "program prove_%s_%s(x: buffer<u%u>, ", function->name, form, bits);
+    if (two) {
+        vyre_strbuf_printf(text, "y: buffer<u%u>, ", bits);
+    }
     vyre_strbuf_printf(text,
-                       "program prove_%s_%s(x: buffer<u32>, %sresult: out buffer<u32>[len(x)])"
-                       " over x { result[gid] = bitcast<u32>(%s_%s(bitcast<f32>(x[gid])%s)); }\n",
-                       function->name, form, two ? "y: buffer<u32>, " : "", function->name, form,
-                       two ? ", bitcast<f32>(y[gid])" : "");
+                       "result: out buffer<u%u>[len(x)]) over x { "
+                       "result[gid] = bitcast<u%u>(%s_%s(bitcast<f%u>(x[gid])",
+                       bits, bits, function->name, form, bits);
+    if (two) {
+        vyre_strbuf_printf(text, ", bitcast<f%u>(y[gid])", bits);
+    }
+    vyre_strbuf_puts(text, ")); }\n");
+}
+
+static vyre_status parse(vyre_strbuf *text, const char *path, vyre_module **out_module) {
+    vyre_status status =
+        text->failed ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, NULL, "no memory for %s", path)
+                     : vyre_module_parse(path, text->data, text->size, NULL, out_module);
+    vyre_strbuf_free(text);
+    return status;
 }
 
 vyre_status proof_module(const char *path, vyre_module **out_module) {
@@ -29,14 +46,29 @@ vyre_status proof_module(const char *path, vyre_module **out_module) {
         return vyre_status_annotate(status, "reading the expansions");
     }
     for (size_t i = 0; i < math_function_count; i++) {
-        put_program(&text, &math_functions[i], math_formats[FORMAT_F32].form);
-        put_program(&text, &math_functions[i], math_formats[FORMAT_F16].form);
+        put_program(&text, &math_functions[i], math_formats[FORMAT_F32].form, 32);
+        put_program(&text, &math_functions[i], math_formats[FORMAT_F16].form, 32);
     }
-    status = text.failed
-                 ? vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, NULL, "no memory for %s", path)
-                 : vyre_module_parse(path, text.data, text.size, NULL, out_module);
-    vyre_strbuf_free(&text);
-    return status;
+    return parse(&text, path, out_module);
+}
+
+vyre_status proof_module_f64(const char *polynomials, const char *path, vyre_module **out_module) {
+    *out_module = NULL;
+    vyre_strbuf text = {0}, more = {0};
+    vyre_status status = vyre_file_read(polynomials, 1 << 20, &text);
+    if (!status) {
+        status = vyre_file_read(path, 1 << 20, &more);
+    }
+    if (status) {
+        vyre_strbuf_free(&text);
+        return vyre_status_annotate(status, "reading the expansions of f64");
+    }
+    vyre_strbuf_puts(&text, vyre_strbuf_string(&more));
+    vyre_strbuf_free(&more);
+    for (size_t i = 0; i < math_function_count; i++) {
+        put_program(&text, &math_functions[i], math_formats[FORMAT_F64].form, 64);
+    }
+    return parse(&text, path, out_module);
 }
 
 const vyre_program *proof_program(const vyre_module *module, const math_function *function,
@@ -68,8 +100,9 @@ proof_size proof_program_size(const vyre_program *program) {
     return size;
 }
 
-static uint64_t distance(const math_format *format, uint32_t found, uint32_t truth) {
-    if ((found & 0x7fffffff) > 0x7f800000 || (truth & 0x7fffffff) > 0x7f800000) {
+static uint64_t distance(const math_format *format, uint64_t found, uint64_t truth) {
+    double a = format_number(format, found), b = format_number(format, truth);
+    if (a != a || b != b) {
         return UINT64_MAX;
     }
     uint64_t steps =
@@ -83,7 +116,8 @@ typedef struct proof {
     const executor *how;
     const vyre_program *program;
     input_extent extent;
-    pthread_mutex_t lock; /* of the rest */
+    const proof_cases *cases; /* NULL: those of the extent */
+    pthread_mutex_t lock;     /* of the rest */
     uint64_t next;
     proof_result result;
     vyre_status status;
@@ -99,10 +133,17 @@ static bool take_chunk(proof *shared, uint64_t *out_first, size_t *out_count) {
     return *out_count > 0;
 }
 
+/* On f64 no function is the nearest for certain; of 16 bits all are. */
+static uint64_t allowed_ulp(const proof *shared) {
+    return shared->format->bits == 53 ? 1
+           : shared->format->operands ? 0
+                                      : shared->function->allowed_ulp;
+}
+
 static void note(proof_result *result, const proof *shared, proof_difference found) {
     uint64_t ulp = distance(shared->format, found.found, found.truth);
     result->inexact++;
-    result->failures += ulp > (shared->format->operands ? 0 : shared->function->allowed_ulp);
+    result->failures += ulp > allowed_ulp(shared);
     result->worst_ulp = ulp > result->worst_ulp ? ulp : result->worst_ulp;
     if (result->shown_count < PROOF_SHOWN) {
         result->shown[result->shown_count++] = found;
@@ -110,18 +151,19 @@ static void note(proof_result *result, const proof *shared, proof_difference fou
 }
 
 /* The last step for f16 and bf16 is a conversion, which gives the canonical NaN. */
-static uint32_t rounded(const math_format *format, uint32_t bits) {
-    float value = float_of(bits);
-    return !format->operands ? bits
-           : value != value  ? CANONICAL_NAN
-                             : bits_of(format_round(format, (double)value));
+static uint64_t rounded(const math_format *format, uint64_t bits) {
+    if (!format->operands) {
+        return bits;
+    }
+    float value = float_of((uint32_t)bits);
+    return value != value ? CANONICAL_NAN : bits_of(format_round(format, (double)value));
 }
 
 static void *work(void *argument) {
     proof *shared = argument;
     proof_result own = {0};
     void *state = NULL;
-    uint32_t *memory = malloc(3 * CHUNK * sizeof(uint32_t));
+    uint64_t *memory = malloc(3 * CHUNK * sizeof(uint64_t));
     vyre_status status = memory ? shared->how->create(shared->program, &state)
                                 : vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, NULL,
                                                    "no memory for %d inputs", CHUNK);
@@ -130,13 +172,18 @@ static void *work(void *argument) {
     uint64_t first;
     size_t count;
     while (!status && take_chunk(shared, &first, &count)) {
-        uint32_t *x = memory, *y = x + CHUNK, *found = y + CHUNK;
-        const uint32_t *inputs[2] = {x, y};
-        inputs_make(shared->function, shared->format, shared->extent, first, count, x, y);
+        uint64_t *x = memory, *y = x + CHUNK, *found = y + CHUNK;
+        const uint64_t *inputs[2] = {x, y};
+        if (shared->cases) {
+            memcpy(x, shared->cases->x + first, count * sizeof *x);
+            memcpy(y, shared->cases->y + first, count * sizeof *y);
+        } else {
+            inputs_make(shared->function, shared->format, shared->extent, first, count, x, y);
+        }
         shared->how->run(state, count, inputs, found);
         for (size_t i = 0; i < count; i++) {
-            uint32_t right = oracle_truth(&truth, x[i], y[i]);
-            uint32_t result = rounded(shared->format, found[i]);
+            uint64_t right = oracle_truth(&truth, x[i], y[i]);
+            uint64_t result = rounded(shared->format, found[i]);
             if (result != right) {
                 note(&own, shared, (proof_difference){x[i], y[i], result, right});
             }
@@ -172,14 +219,9 @@ static double seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-vyre_status proof_run(const math_function *function, const math_format *format, const executor *how,
-                      const vyre_program *program, input_extent extent, unsigned threads,
-                      proof_result *out_result) {
+static vyre_status run(proof shared, unsigned threads, proof_result *out_result) {
     enum { MOST = 64 };
     pthread_t ids[MOST];
-    proof shared = {
-        .function = function, .format = format, .how = how, .program = program, .extent = extent};
-    shared.result.inputs = inputs_count(function, format, extent);
     pthread_mutex_init(&shared.lock, NULL);
     double start = seconds();
     unsigned started = 0;
@@ -195,4 +237,64 @@ vyre_status proof_run(const math_function *function, const math_format *format, 
     shared.result.seconds = seconds() - start;
     *out_result = shared.result;
     return shared.status;
+}
+
+vyre_status proof_run(const math_function *function, const math_format *format, const executor *how,
+                      const vyre_program *program, input_extent extent, uint64_t most,
+                      unsigned threads, proof_result *out_result) {
+    proof shared = {
+        .function = function, .format = format, .how = how, .program = program, .extent = extent};
+    uint64_t count = inputs_count(function, format, extent);
+    shared.result.inputs = most && most < count ? most : count;
+    return run(shared, threads, out_result);
+}
+
+vyre_status proof_run_cases(const math_function *function, const executor *how,
+                            const vyre_program *program, const proof_cases *cases, unsigned threads,
+                            proof_result *out_result) {
+    proof shared = {.function = function,
+                    .format = &math_formats[FORMAT_F64],
+                    .how = how,
+                    .program = program,
+                    .cases = cases};
+    shared.result.inputs = cases->count;
+    return run(shared, threads, out_result);
+}
+
+/* Lines of one or two numbers, as strtod reads them, with a comma between; # starts a comment. */
+vyre_status proof_cases_read(const char *path, proof_cases *out_cases) {
+    *out_cases = (proof_cases){0};
+    vyre_strbuf text = {0};
+    vyre_status status = vyre_file_read(path, 1 << 26, &text);
+    if (status) {
+        return status;
+    }
+    out_cases->x = calloc(text.size + 1, sizeof(uint64_t));
+    out_cases->y = calloc(text.size + 1, sizeof(uint64_t));
+    if (!out_cases->x || !out_cases->y) {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, NULL, "no memory for %s", path);
+    }
+    char *line = (char *)vyre_strbuf_string(&text);
+    while (!status && *line) {
+        char *end;
+        double x = strtod(line, &end);
+        if (end != line && *line != '#') {
+            double y = *end == ',' ? strtod(end + 1, NULL) : 0;
+            out_cases->x[out_cases->count] = bits_of_double(x);
+            out_cases->y[out_cases->count++] = bits_of_double(y);
+        }
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    vyre_strbuf_free(&text);
+    if (status) {
+        proof_cases_free(out_cases);
+    }
+    return status;
+}
+
+void proof_cases_free(proof_cases *cases) {
+    free(cases->x);
+    free(cases->y);
+    *cases = (proof_cases){0};
 }

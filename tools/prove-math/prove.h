@@ -7,16 +7,19 @@
 
 #include "inputs.h"
 
-/* Something that runs `y[gid] = f(x[gid])` on words of 32 bits. A state belongs to one thread; the
- * program outlives it. */
+/* Something that runs `y[gid] = f(x[gid])` on words, of which a program of 32 bits has the lower
+ * half. A state belongs to one thread; the program outlives it. */
 typedef struct executor {
     vyre_status (*create)(const vyre_program *program, void **out_state);
-    void (*run)(void *state, size_t count, const uint32_t *const *inputs, uint32_t *output);
+    void (*run)(void *state, size_t count, const uint64_t *const *inputs, uint64_t *output);
     void (*free)(void *state); /* NULL is allowed */
 } executor;
 
-/* Reads the expansions from `path` and makes a program of each function and form. */
+/* Reads the expansions and makes a program of each function and form: from `path` those of f32 and
+ * of 16 bits, from the two others those of f64. */
 VYRE_MUST_USE vyre_status proof_module(const char *path, vyre_module **out_module);
+VYRE_MUST_USE vyre_status proof_module_f64(const char *polynomials, const char *path,
+                                           vyre_module **out_module);
 const vyre_program *proof_program(const vyre_module *module, const math_function *function,
                                   const math_format *format);
 
@@ -29,7 +32,7 @@ proof_size proof_program_size(const vyre_program *program);
 enum { PROOF_SHOWN = 8 };
 
 typedef struct proof_difference {
-    uint32_t x, y, found, truth;
+    uint64_t x, y, found, truth;
 } proof_difference;
 
 typedef struct proof_result {
@@ -42,9 +45,22 @@ typedef struct proof_result {
     double seconds;
 } proof_result;
 
+/* At most `most` inputs, the first ones; 0 for all. */
 VYRE_MUST_USE vyre_status proof_run(const math_function *function, const math_format *format,
                                     const executor *how, const vyre_program *program,
-                                    input_extent extent, unsigned threads,
+                                    input_extent extent, uint64_t most, unsigned threads,
                                     proof_result *out_result);
+
+/* Operands of f64 from a file, such as the worst cases of CORE-MATH: one or two numbers a line. */
+typedef struct proof_cases {
+    size_t count;
+    uint64_t *x, *y;
+} proof_cases;
+
+VYRE_MUST_USE vyre_status proof_cases_read(const char *path, proof_cases *out_cases);
+void proof_cases_free(proof_cases *cases);
+VYRE_MUST_USE vyre_status proof_run_cases(const math_function *function, const executor *how,
+                                          const vyre_program *program, const proof_cases *cases,
+                                          unsigned threads, proof_result *out_result);
 
 #endif

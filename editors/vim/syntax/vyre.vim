@@ -36,7 +36,8 @@ syntax keyword vyreOperation len min max abs mul_high add_sat sub_sat
 syntax keyword vyreOperation rotl rotr clz ctz popcount reverse_bits
 syntax keyword vyreOperation fma sqrt floor ceil trunc round copysign select
 syntax keyword vyreOperation exp exp2 log log2 sin cos tan asin acos atan sinh cosh tanh erf cbrt
-syntax keyword vyreOperation pow atan2 hypot
+syntax keyword vyreOperation pow atan2 hypot exp10 log10 fmod
+syntax keyword vyreOperation clamp mix smoothstep saturate rsqrt fract mod isnan isinf isfinite sign
 syntax keyword vyreOperation clear uniform_load atomic_load atomic_store atomic_add atomic_sub
 syntax keyword vyreOperation atomic_and atomic_or atomic_xor atomic_min atomic_max
 syntax keyword vyreOperation atomic_exchange atomic_cas
