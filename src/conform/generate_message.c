@@ -18,7 +18,7 @@ static uint32_t make_condition(generator *g) {
 void generate_message(generator *g) {
     enum { MOST = 3 };
     static const char *const texts[MOST + 1] = {"here", "a = {}", "{} and {{{}}}", "{}, {}, {}"};
-    if (!g->has_messages || !g->value_count || draw(g, 6)) {
+    if (!g->has_messages || !g->value_count || g->iterations > 4 || draw(g, 6)) {
         return;
     }
     uint32_t values[MOST], count = draw(g, MOST + 1);

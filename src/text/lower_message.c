@@ -140,6 +140,10 @@ static void read_message(message *m, uint32_t at, const char *name) {
     m->valid = read_string(lower, node, &text);
     m->next = at + 1;
     add_text(m, (vyre_str){vyre_strbuf_string(&text), text.size}, vyre_node_spot(&node));
+    if (text.failed || m->text.failed) {
+        lower_no_memory(lower);
+        m->valid = false;
+    }
     if (m->valid && m->next != m->count) {
         uint32_t given = m->count - at - 1, places = m->next - at - 1;
         lower_report(lower, vyre_node_spot(&node), 303, "write one `{}` for each value",
@@ -147,7 +151,6 @@ static void read_message(message *m, uint32_t at, const char *name) {
                      places == 1 ? "" : "s", given == 1 ? "is" : "are", given);
         m->valid = false;
     }
-    m->text.failed |= text.failed;
     vyre_strbuf_free(&text);
 }
 
