@@ -1,7 +1,7 @@
 #include "cli/describe.h"
 
-#include "ir/message.h"
 #include "ir/lookup.h"
+#include "ir/message.h"
 #include "ir/size.h"
 
 /* A name, or null where the author gave none or it was not kept. */

@@ -153,7 +153,7 @@ typedef struct job {
     values_binding binding;
     vyre_dispatch_config config;
     vyre_prints prints; /* of the kernel; a limit of 0 leaves them out */
-    uint64_t sample; /* its size, with --sample */
+    uint64_t sample;    /* its size, with --sample */
     vyre_reference_options reference;
     values_request requests[CLI_REPEATS_MAX]; /* what is to be printed and written */
     size_t request_count;

@@ -98,15 +98,16 @@ static bool check_values(vyre_str text, const vyre_type *types, uint32_t count,
         }
         if (found.kind == PART_HEX && places < count &&
             !(vyre_lookup_class(types[places]) & VYRE_CLASS_INTEGER)) {
-            return FAIL(error, 301, "write `{}`, or convert the value", "`{:x}` shows integers, and "
-                        "value %u is %s", places + 1, vyre_type_name(types[places]));
+            return FAIL(error, 301, "write `{}`, or convert the value",
+                        "`{:x}` shows integers, and "
+                        "value %u is %s",
+                        places + 1, vyre_type_name(types[places]));
         }
         places += found.kind != PART_TEXT;
     }
-    return places == count ||
-           FAIL(error, 303, "write one `{}` for each value",
-                "the text has places for %u value%s, and there %s %u", places,
-                places == 1 ? "" : "s", count == 1 ? "is" : "are", count);
+    return places == count || FAIL(error, 303, "write one `{}` for each value",
+                                   "the text has places for %u value%s, and there %s %u", places,
+                                   places == 1 ? "" : "s", count == 1 ? "is" : "are", count);
 }
 
 bool vyre_message_check(vyre_op op, vyre_str text, const vyre_type *types, uint32_t count,

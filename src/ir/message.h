@@ -1,7 +1,7 @@
 /* Messages: the texts of `print` and `assert`, with their places for values.
  *
- * A text is a constant array of u8, in UTF-8. `{}` stands for the next value, `{:x}` for its bits in
- * hexadecimal, `{{` and `}}` for a brace. */
+ * A text is a constant array of u8, in UTF-8. `{}` stands for the next value, `{:x}` for its bits
+ * in hexadecimal, `{{` and `}}` for a brace. */
 #ifndef VYRE_IR_MESSAGE_H
 #define VYRE_IR_MESSAGE_H
 

@@ -50,13 +50,11 @@ static uint32_t value_words(const vyre_ir *ir, const vyre_inst *inst) {
 vyre_record_layout vyre_messages_layout(const vyre_ir *ir) {
     uint32_t deepest = 0, most = 0, repeats[VYRE_LIMIT_REPEATS];
     for (uint32_t i = 0; i < ir->step_count; i++) {
-        uint32_t depth =
-            ir->steps[i].kind == VYRE_STEP_PHASE ? find_repeats(ir, i, repeats) : 0;
+        uint32_t depth = ir->steps[i].kind == VYRE_STEP_PHASE ? find_repeats(ir, i, repeats) : 0;
         deepest = depth > deepest ? depth : deepest;
     }
     for (uint32_t i = 0; i < ir->inst_count; i++) {
-        uint32_t words =
-            vyre_op_is_message(ir->insts[i].op) ? value_words(ir, &ir->insts[i]) : 0;
+        uint32_t words = vyre_op_is_message(ir->insts[i].op) ? value_words(ir, &ir->insts[i]) : 0;
         most = words > most ? words : most;
     }
     uint32_t key_words = 2 * deepest + 1 + POSITION_WORDS;
@@ -107,8 +105,7 @@ static void make_key(vyre_rebuild *r, uint32_t key[MOST_KEY_WORDS]) {
     }
     uint32_t dimensions = r->ir->phases[r->ir->steps[s->step].size].dimensions;
     for (uint32_t i = 3; i-- > 0;) {
-        key[at++] =
-            i < dimensions ? vyre_build_position(r->to, VYRE_OP_GID, i) : word(r, 0);
+        key[at++] = i < dimensions ? vyre_build_position(r->to, VYRE_OP_GID, i) : word(r, 0);
     }
     key[at] = vyre_build_get(r->to, s->sequence);
     vyre_build_set(r->to, s->sequence, op2(r, VYRE_OP_ADD, key[at], word(r, 1)));
@@ -181,9 +178,9 @@ static void put_record(vyre_rebuild *r, uint32_t log, uint32_t slot, uint32_t at
 static void append(vyre_rebuild *r, uint32_t log, uint32_t at, const uint32_t *key) {
     const recorder *s = r->user;
     uint32_t capacity = load_word(r, log + VYRE_LOG_CAPACITY);
-    uint32_t count = vyre_build_atomic(r->to, VYRE_OP_ATOMIC_LOAD, s->buffer,
-                                       word(r, log + VYRE_LOG_COUNT), VYRE_NONE, VYRE_NONE,
-                                       VYRE_ORDERING_RELAXED, VYRE_SCOPE_DEVICE);
+    uint32_t count =
+        vyre_build_atomic(r->to, VYRE_OP_ATOMIC_LOAD, s->buffer, word(r, log + VYRE_LOG_COUNT),
+                          VYRE_NONE, VYRE_NONE, VYRE_ORDERING_RELAXED, VYRE_SCOPE_DEVICE);
     vyre_build_if(r->to, op2(r, VYRE_OP_LE, count, capacity));
     uint32_t slot = count_up(r, log + VYRE_LOG_COUNT);
     vyre_build_if(r->to, op2(r, VYRE_OP_LT, slot, capacity));

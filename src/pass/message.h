@@ -40,7 +40,8 @@ vyre_record_layout vyre_messages_layout(const vyre_ir *ir);
 VYRE_MUST_USE vyre_status vyre_messages_drop(const vyre_program *program,
                                              vyre_program **out_program);
 
-/* The program that records messages of these kinds (VYRE_MESSAGES_ bits), and leaves out the others. */
+/* The program that records messages of these kinds (VYRE_MESSAGES_ bits), and leaves out the
+ * others. */
 VYRE_MUST_USE vyre_status vyre_messages_record(const vyre_program *program, uint32_t kinds,
                                                vyre_program **out_program);
 

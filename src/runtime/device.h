@@ -37,7 +37,7 @@ enum { VYRE_PIPELINE_ARGUMENTS = 8 }; /* of pipelines that keep a plan */
 /* What runs a program: a sequence of parts where the backend has no phases or grid barriers of its
  * own and the program needs them, else the backend, through its executable or its own slots. */
 struct vyre_pipeline {
-    vyre_device *device; /* retained while the pipeline is held outside of the cache */
+    vyre_device *device;     /* retained while the pipeline is held outside of the cache */
     vyre_program *program;   /* what the backend runs */
     vyre_program *source;    /* as it was given, with messages; NULL if it has none */
     uint32_t messages;       /* the kinds that it has */

@@ -532,8 +532,8 @@ static vyre_status start(vyre_pending *pending, bool owned, const vyre_input *in
     vyre_plan plan;
     uint32_t kinds = start_messages(pending->pipeline, config);
     if (kinds) {
-        const vyre_message_run run = {VYRE_RUN_BORROWED, inputs, input_count,
-                                      config,            &pending->outputs, NULL};
+        const vyre_message_run run = {VYRE_RUN_BORROWED, inputs, input_count, config,
+                                      &pending->outputs, NULL};
         return start_messages_run(pending, kinds, &run);
     }
     VYRE_TRY(begin_run(pending->pipeline, &plan, inputs, input_count, config));

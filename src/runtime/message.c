@@ -38,11 +38,11 @@ vyre_status vyre_messages_refuse(const vyre_program *program, const vyre_dispatc
 typedef struct recording {
     const vyre_ir *ir; /* of the program with its messages */
     vyre_record_layout layout;
-    uint64_t limit;                         /* of prints */
-    uint32_t capacities[VYRE_LOGS];         /* records */
+    uint64_t limit;                             /* of prints */
+    uint32_t capacities[VYRE_LOGS];             /* records */
     uint32_t limits[VYRE_LOGS][VYRE_LOG_WORDS]; /* last keys to be kept */
-    uint32_t firsts[VYRE_LOGS];             /* words at which the records start */
-    uint32_t *words;                        /* what goes in, then what comes out */
+    uint32_t firsts[VYRE_LOGS];                 /* words at which the records start */
+    uint32_t *words;                            /* what goes in, then what comes out */
     size_t word_count;
 } recording;
 
@@ -70,7 +70,9 @@ static vyre_status recording_init(recording *g, vyre_pipeline *pipeline, uint32_
                                 (unsigned long long)g->limit, VYRE_PRINT_LIMIT_MOST);
     }
     uint32_t room = PRINT_ROOM * (uint32_t)g->limit;
-    g->capacities[0] = !(kinds & VYRE_MESSAGES_PRINT) ? 0 : room > PRINT_RECORDS ? room : PRINT_RECORDS;
+    g->capacities[0] = !(kinds & VYRE_MESSAGES_PRINT) ? 0
+                       : room > PRINT_RECORDS         ? room
+                                                      : PRINT_RECORDS;
     g->capacities[1] = kinds & VYRE_MESSAGES_ASSERT ? ASSERT_RECORDS : 0;
     g->firsts[0] = HEAD_WORDS;
     g->firsts[1] = HEAD_WORDS + g->capacities[0] * g->layout.words;

@@ -78,8 +78,7 @@ static uint8_t class_of(char c) {
 static const char *const texts[VYRE_TOKEN_COUNT] = {
     [VYRE_TOKEN_END] = "the end of the file", [VYRE_TOKEN_NAME] = "a name",
     [VYRE_TOKEN_NUMBER] = "a number",         [VYRE_TOKEN_TYPE] = "a type",
-    [VYRE_TOKEN_STRING] = "a text",
-    [VYRE_TOKEN_COMMENT] = "a comment",
+    [VYRE_TOKEN_STRING] = "a text",           [VYRE_TOKEN_COMMENT] = "a comment",
 #define ROW(name, text) [VYRE_TOKEN_##name] = text,
     VYRE_PUNCTUATION(ROW) VYRE_KEYWORDS(ROW)
 #undef ROW
@@ -538,7 +537,8 @@ static bool starts_item(const vyre_lexer *lexer, const char *at, size_t length, 
 enum { STRUCT_C = 4 };
 
 static const uint8_t interests[256] = {
-    ['p'] = 1, ['f'] = 1, ['c'] = 1, ['{'] = 1, ['}'] = 1, ['/'] = 1, ['\''] = 1, ['"'] = 1, ['\n'] = 1,
+    ['p'] = 1, ['f'] = 1,  ['c'] = 1, ['{'] = 1,  ['}'] = 1,
+    ['/'] = 1, ['\''] = 1, ['"'] = 1, ['\n'] = 1,
 };
 
 void vyre_lexer_find_item(vyre_lexer *lexer) {

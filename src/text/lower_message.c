@@ -18,7 +18,7 @@ typedef struct message {
     vyre_lower *lower;
     vyre_node call;
     vyre_strbuf text;
-    size_t first; /* of its values, in lower->values */
+    size_t first;  /* of its values, in lower->values */
     uint32_t next; /* argument that the next place shows */
     uint32_t count;
     bool valid;

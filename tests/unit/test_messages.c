@@ -308,8 +308,9 @@ static void assert_names_its_own_line(void **state) {
 /* What is compiled for a run that prints nothing has no trace of messages. */
 static void messages_left_out_cost_nothing(void **state) {
     (void)state;
-    vyre_program *loud = contract_program(LOUD), *quiet = contract_program(
-        "program loud(x: inout buffer<u32>) over x { let a = x[gid]; x[gid] += 1; }");
+    vyre_program *loud = contract_program(LOUD),
+                 *quiet = contract_program(
+                     "program loud(x: inout buffer<u32>) over x { let a = x[gid]; x[gid] += 1; }");
     vyre_program *bare;
     vyre_device *device;
     vyre_pipeline *pipeline;
