@@ -40,6 +40,7 @@ typedef enum vyre_severity { VYRE_SEVERITY_ERROR, VYRE_SEVERITY_WARNING } vyre_s
     X(205, ERROR, "recursive function")                                                            \
     X(206, ERROR, "unknown operation")                                                             \
     X(207, ERROR, "assignment to something constant")                                              \
+    X(209, ERROR, "file or dialect cannot be used")                                                \
     X(301, ERROR, "operand has the wrong type")                                                    \
     X(302, ERROR, "operands have different types")                                                 \
     X(303, ERROR, "wrong number of operands")                                                      \
@@ -78,7 +79,8 @@ typedef enum vyre_severity { VYRE_SEVERITY_ERROR, VYRE_SEVERITY_WARNING } vyre_s
     X(803, WARNING, "constant index is out of bounds")                                             \
     X(804, WARNING, "result is not used")                                                          \
     X(805, WARNING, "claim is not needed")                                                         \
-    X(806, WARNING, "character that changes the direction of text")
+    X(806, WARNING, "character that changes the direction of text")                                \
+    X(808, WARNING, "operation is not in the form for a device")
 
 /* An inlined call. */
 typedef struct vyre_diagnostic_call {
@@ -93,7 +95,7 @@ typedef struct vyre_diagnostic {
     uint32_t code;                 /* 301 prints as V0301 */
     const char *message;           /* one sentence without a full stop */
     const char *fix;               /* without "Fix: " */
-    const char *file;              /* NULL: the text itself; else the file of a library operation */
+    const char *file;              /* NULL: the text itself; else that of an operation, or used */
     const char *excerpt;           /* the source line in `file`; NULL if not available */
     uint32_t line, column, length; /* from 1; line 0 if there is no source */
     uint32_t inst;                 /* the instruction; VYRE_NONE if unknown */

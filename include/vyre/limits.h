@@ -28,6 +28,7 @@
     X(STRING_BYTES, 16777216, "bytes of all names of a program")                                   \
     X(SCOPES, 1048576, "inlined calls that places remember")                                       \
     X(TEXT_BYTES, 268435456, "bytes of a source text")                                             \
+    X(FILES, 32, "files that a text uses, directly or through others")                             \
     X(WIRE_BYTES, 1073741824, "bytes of a program's binary form")                                  \
     X(COMPILED, 131072, "instructions of a program that cpu and cuda compile, functions expanded") \
     X(MESSAGE_BYTES, 1024, "bytes of the text of a print or assert")                               \

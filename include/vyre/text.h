@@ -34,6 +34,39 @@ VYRE_API vyre_program *vyre_module_program(const vyre_module *module, size_t ind
 /* Returns NULL if no program has that name. */
 VYRE_API vyre_program *vyre_module_find(const vyre_module *module, const char *program_name);
 
+/* Files. A text names other files with `use "physics.vyre";`. The library does not read them by
+ * itself: the caller joins the text with its files first. The result is a text for the calls above
+ * and for vyre_run (run.h); its diagnostics name the file that they are about.
+ *
+ *     const vyre_text_reader files = {vyre_text_read_file, NULL};
+ *     status = vyre_text_join(&files, "dir/saxpy.vyre", text, strlen(text), NULL, &joined, &size);
+ */
+typedef struct vyre_text_sink vyre_text_sink;
+
+typedef struct vyre_text_reader {
+    /* Reads a file and puts its contents into the sink. The path is that of the file which names
+     * it, without its last component, followed by the one in the text; `.` and `..` are resolved
+     * as text. NOT_FOUND says that there is no such file. */
+    vyre_status (*read)(void *user, const char *path, vyre_text_sink *sink);
+    void *user;
+} vyre_text_reader;
+
+/* Appends to what a reader has read. */
+VYRE_API void vyre_text_put(vyre_text_sink *sink, const char *bytes, size_t size);
+
+/* A reader of files on disk; `user` may be NULL. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_text_read_file(void *user, const char *path,
+                                                       vyre_text_sink *sink);
+
+/* Reads each file that a text uses, directly or through others, once. `name` is the path of the
+ * text; NULL stands for one in the working directory. A file that is missing, a circle of files,
+ * and more than VYRE_LIMIT_FILES of them are errors. The caller frees the result with
+ * vyre_string_free. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_text_join(const vyre_text_reader *reader, const char *name,
+                                                  const char *text, size_t size,
+                                                  vyre_diagnostics *diagnostics, char **out_text,
+                                                  size_t *out_size);
+
 /* Formats a text in the canonical layout and keeps its comments and its meaning. Only syntax errors
  * make it fail. The caller frees the result with vyre_string_free. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_text_format(const char *name, const char *text, size_t size,

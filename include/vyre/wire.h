@@ -16,7 +16,8 @@
 extern "C" {
 #endif
 
-enum { VYRE_WIRE_NO_DEBUG = 1 /* leave out names of locals and source places */ };
+/* Leave out names of locals, source places, and the program's forms for other devices. */
+enum { VYRE_WIRE_NO_DEBUG = 1 };
 
 /* The caller frees the bytes with vyre_bytes_free. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_wire_encode(const vyre_program *program, uint32_t flags,

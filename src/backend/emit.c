@@ -80,5 +80,9 @@ vyre_status vyre_emit(const vyre_emitter *emitter, const vyre_program *program,
                                 "no device `%s`",
                                 emitter->target, options->device);
     }
+    for (const vyre_builtin *const *built_in = vyre_builtins; *built_in; built_in++) {
+        program =
+            (*built_in)->emitter == emitter ? vyre_builtin_suited(*built_in, program) : program;
+    }
     return emitter->emit(emitter, program, options, out_bytes, out_size);
 }

@@ -7,6 +7,7 @@
 #include <vyre/dialect.h>
 
 #include "backend/reference/backend.h"
+#include "ir/program.h"
 #include "registry/registry.h"
 
 #define BUILTINS(X)                                                                                \
@@ -28,6 +29,10 @@ const char *vyre_backend_target(const char *id) {
         }
     }
     return id;
+}
+
+const vyre_program *vyre_builtin_suited(const vyre_builtin *built_in, const vyre_program *program) {
+    return vyre_program_suited(program, built_in->bundle->registrations->id, built_in->is_gpu);
 }
 
 vyre_registry *vyre_registry_default(void) {

@@ -17,6 +17,9 @@ const char *vyre_backend_target(const char *id);
 const vyre_program *vyre_operation_registered(const struct vyre_operation *operation,
                                               const char *target);
 
+/* The program, or the variant of it, that devices of a backend run. */
+const vyre_program *vyre_builtin_suited(const vyre_builtin *built_in, const vyre_program *program);
+
 /* The stages of all of them: X(name, documentation, function). */
 #define VYRE_BUILTIN_STAGES(X)                                                                     \
     CPU_STAGES(X)                                                                                  \

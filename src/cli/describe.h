@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/strbuf.h"
+#include "ir/program.h"
 
 /* A block of lines, the first with the program's name and `file`. */
 void cli_describe_text(vyre_strbuf *text, const vyre_program *program, const char *file,
@@ -24,6 +25,9 @@ void cli_describe_no_home(vyre_strbuf *text, const char *variable);
 
 /* 32 hexadecimal digits. */
 void cli_describe_digest(vyre_strbuf *text, const vyre_program *program);
+
+/* The devices of a variant: "gpu", "cuda", "cuda gpu". */
+void cli_describe_suits(vyre_strbuf *text, vyre_suits suits);
 
 /* What both forms take from a program: names as the author wrote them, "" where there are none. */
 const char *cli_array_name(const vyre_ir *ir, uint32_t resource);

@@ -167,6 +167,24 @@ static void add_statistics(vyre_json *json, const vyre_stats *stats) {
     vyre_json_object_end(json);
 }
 
+static void add_variants(vyre_json *json, const vyre_program *program) {
+    vyre_json_key(json, "variants");
+    vyre_json_array(json);
+    for (uint32_t i = 0; i < program->variant_count; i++) {
+        vyre_strbuf suits = {0}, digest = {0};
+        cli_describe_suits(&suits, program->variants[i].suits);
+        cli_describe_digest(&digest, program->variants[i].program);
+        vyre_json_object(json);
+        vyre_json_add_string(json, "suits", vyre_strbuf_string(&suits));
+        vyre_json_add_string(json, "digest", vyre_strbuf_string(&digest));
+        vyre_json_object_end(json);
+        json->text->failed |= suits.failed || digest.failed;
+        vyre_strbuf_free(&suits);
+        vyre_strbuf_free(&digest);
+    }
+    vyre_json_array_end(json);
+}
+
 void cli_describe_json(vyre_json *json, const vyre_program *program) {
     const vyre_ir *ir = vyre_program_ir(program);
     vyre_stats stats = vyre_program_stats(program);
@@ -177,6 +195,9 @@ void cli_describe_json(vyre_json *json, const vyre_program *program) {
     vyre_json_add_string(json, "class", vyre_determinism_name(vyre_program_determinism(program)));
     vyre_json_add_string(json, "reason", vyre_program_determinism_reason(program));
     vyre_json_add_string(json, "digest", vyre_strbuf_string(&digest));
+    if (program->variant_count) {
+        add_variants(json, program);
+    }
     add_arguments(json, ir);
     add_arrays(json, ir, "scratch", VYRE_RESOURCE_SCRATCH, 0, ir->resource_count);
     if (ir->data_bytes) {

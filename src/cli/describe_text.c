@@ -76,6 +76,25 @@ void cli_describe_label(vyre_strbuf *text, const char *label) {
     vyre_strbuf_printf(text, "%*s%-*s", INDENT, "", LABEL, label);
 }
 
+void cli_describe_suits(vyre_strbuf *text, vyre_suits suits) {
+    static const char *const kinds[] = {
+        [VYRE_KIND_ANY] = "", [VYRE_KIND_CPU] = "cpu", [VYRE_KIND_GPU] = "gpu"};
+    const char *backend = suits.backend ? suits.backend : "";
+    vyre_strbuf_printf(text, "%s%s%s", backend, *backend && suits.kind ? " " : "",
+                       kinds[suits.kind]);
+}
+
+/* The forms for other devices of a program that calls library operations. */
+static void describe_variants(vyre_strbuf *text, const vyre_program *program) {
+    for (uint32_t i = 0; i < program->variant_count; i++) {
+        cli_describe_label(text, i ? "" : "variants");
+        cli_describe_suits(text, program->variants[i].suits);
+        vyre_strbuf_puts(text, ": ");
+        cli_describe_digest(text, program->variants[i].program);
+        vyre_strbuf_putc(text, '\n');
+    }
+}
+
 static void describe_arguments(vyre_strbuf *text, const vyre_ir *ir) {
     if (!ir->arg_count) {
         cli_describe_label(text, "arguments");
@@ -262,6 +281,7 @@ void cli_describe_text(vyre_strbuf *text, const vyre_program *program, const cha
     cli_describe_label(text, "digest");
     cli_describe_digest(text, program);
     vyre_strbuf_putc(text, '\n');
+    describe_variants(text, program);
     describe_arguments(text, ir);
     describe_arrays(text, ir, VYRE_RESOURCE_SCRATCH, "scratch");
     describe_arrays(text, ir, VYRE_RESOURCE_CONSTANT, "constants");

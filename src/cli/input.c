@@ -78,9 +78,16 @@ vyre_status cli_input_load(cli_input *input) {
                                                      input->contents.size, &input->program),
                                     "in %s", input->name);
     }
+    const vyre_text_reader files = {vyre_text_read_file, NULL};
+    char *text;
+    size_t size;
     VYRE_TRY(vyre_diagnostics_create(&input->diagnostics));
-    return vyre_module_parse(input->name, vyre_strbuf_string(&input->contents),
-                             input->contents.size, input->diagnostics, &input->module);
+    VYRE_TRY(vyre_text_join(&files, input->name, vyre_strbuf_string(&input->contents),
+                            input->contents.size, input->diagnostics, &text, &size));
+    vyre_status status =
+        vyre_module_parse(input->name, text, size, input->diagnostics, &input->module);
+    vyre_string_free(text);
+    return status;
 }
 
 void cli_input_deinit(cli_input *input) {

@@ -101,7 +101,7 @@ static vyre_status print_builtin(const vyre_program *program, const char *name, 
             stage++;
         }
         if (stage && stage->name) {
-            return stage->print(program, out);
+            return stage->print(vyre_builtin_suited(*built_in, program), out);
         }
     }
     return vyre_internal_error("no backend has the stage `%s`", name);

@@ -189,6 +189,44 @@ static void read_sample(manifest_reader *r, const vyre_toml_value *table, vyre_o
 
 /* Sources */
 
+/* A file that a source uses: one of the same folder, read as sources are. */
+static vyre_status read_used(void *user, const char *path, vyre_text_sink *sink) {
+    const manifest_reader *r = user;
+    const char *slash = strrchr(path, '/'), *own = strrchr(r->file->path, '/');
+    size_t folder = own ? (size_t)(own - r->file->path) : 0;
+    bool is_beside =
+        slash ? (size_t)(slash - path) == folder && !memcmp(path, r->file->path, folder) : !own;
+    const char *name = slash ? slash + 1 : path;
+    if (!is_beside || *name == '.') {
+        return vyre_status_make(VYRE_STATUS_MALFORMED, "use a file in the manifest's folder",
+                                "a dialect uses only files of its own folder");
+    }
+    vyre_strbuf text = {0}, found = {0};
+    vyre_status status = r->file->read(r->file->user, name, &text, &found);
+    if (!status && (text.failed || found.failed)) {
+        status = vyre_package_no_memory(r->package);
+    }
+    if (!status) {
+        vyre_text_put(sink, text.data, text.size);
+    }
+    vyre_strbuf_free(&text);
+    vyre_strbuf_free(&found);
+    return status;
+}
+
+/* The text of a source with the files that it uses in its place. */
+static vyre_status join_files(manifest_reader *r, const vyre_strbuf *path, vyre_strbuf *text) {
+    const vyre_text_reader files = {read_used, r};
+    char *joined = NULL;
+    size_t size;
+    VYRE_TRY(vyre_text_join(&files, vyre_strbuf_string(path), vyre_strbuf_string(text), text->size,
+                            NULL, &joined, &size));
+    vyre_strbuf_cut(text, 0);
+    vyre_strbuf_add(text, joined, size);
+    vyre_string_free(joined);
+    return VYRE_OK;
+}
+
 static void read_source(manifest_reader *r, const char *name, vyre_package_place place,
                         size_t *out) {
     vyre_package *package = r->package;
@@ -204,6 +242,7 @@ static void read_source(manifest_reader *r, const char *name, vyre_package_place
                                   "the source \"%s\" is not the name of a file", name);
     } else {
         status = r->file->read(r->file->user, name, &text, &path);
+        status = status ? status : join_files(r, &path, &text);
     }
     if (text.failed || path.failed) {
         vyre_status_free(status);

@@ -146,7 +146,9 @@ static vyre_status append_element(reading *r, vyre_operation *operation, vyre_va
     }
     if (!r->text.size) {
         vyre_strbuf_add(&r->text, r->source->text, r->source->size);
-        vyre_strbuf_putc(&r->text, '\n');
+        vyre_strbuf_puts(&r->text, memchr(r->source->text, VYRE_FILE_MARK, r->source->size)
+                                       ? VYRE_TEXT_GOES_ON
+                                       : "\n");
     }
     vyre_strbuf name = {0};
     print_element_name(&name, r, operation, variant);
@@ -215,20 +217,6 @@ static vyre_status describe_function(vyre_package *package, const vyre_module_fu
     return stored ? VYRE_OK : vyre_package_no_memory(package);
 }
 
-/* Whether programs take the same arguments. */
-static bool is_same_signature(const vyre_program *left, const vyre_program *right) {
-    const vyre_ir *a = vyre_program_ir(left), *b = vyre_program_ir(right);
-    bool same = a->arg_count == b->arg_count;
-    for (uint32_t i = 0; same && i < a->arg_count; i++) {
-        const vyre_arg *x = &a->args[i], *y = &b->args[i];
-        same = !strcmp(a->strings + x->name, b->strings + y->name) && x->type == y->type &&
-               (x->resource == VYRE_NONE) == (y->resource == VYRE_NONE) &&
-               (x->resource == VYRE_NONE ||
-                a->resources[x->resource].access == b->resources[y->resource].access);
-    }
-    return same;
-}
-
 static vyre_status resolve_entry(reading *r, vyre_operation *operation, vyre_variant *variant,
                                  vyre_package_place place) {
     vyre_package *package = r->package;
@@ -247,7 +235,7 @@ static vyre_status resolve_entry(reading *r, vyre_operation *operation, vyre_var
     vyre_program_retain(program);
     if (variant) {
         variant->built = program;
-        return operation->built && !is_same_signature(operation->built, program)
+        return operation->built && !vyre_program_same_arguments(operation->built, program)
                    ? vyre_package_mistake(
                          package, place,
                          vyre_status_make(VYRE_STATUS_INVALID_PROGRAM,

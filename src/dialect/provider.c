@@ -50,6 +50,8 @@ vyre_library_source vyre_library_source_of(const vyre_operation *operation) {
         .text = has_text ? operation->text : NULL,
         .text_size = has_text ? operation->text_size : 0,
         .entry = has_text ? operation->entry : NULL,
+        .variants = operation->variants,
+        .variant_count = has_text ? operation->variant_count : 0,
     };
 }
 

@@ -1,5 +1,7 @@
 #include "ir/program.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/status.h"
@@ -83,6 +85,87 @@ vyre_status vyre_program_seal(vyre_ir *ir, vyre_diagnostics *diagnostics, vyre_f
     return VYRE_OK;
 }
 
+bool vyre_program_same_arguments(const vyre_program *left, const vyre_program *right) {
+    const vyre_ir *a = &left->ir, *b = &right->ir;
+    bool same = a->arg_count == b->arg_count;
+    for (uint32_t i = 0; same && i < a->arg_count; i++) {
+        const vyre_arg *x = &a->args[i], *y = &b->args[i];
+        same = !strcmp(a->strings + x->name, b->strings + y->name) && x->type == y->type &&
+               (x->resource == VYRE_NONE) == (y->resource == VYRE_NONE) &&
+               (x->resource == VYRE_NONE ||
+                a->resources[x->resource].access == b->resources[y->resource].access);
+    }
+    return same;
+}
+
+static void free_variant(vyre_program_variant *variant) {
+    vyre_free((char *)(uintptr_t)variant->suits.backend);
+    vyre_program_release(variant->program);
+}
+
+vyre_status vyre_program_add_variant(vyre_program *program, vyre_suits suits,
+                                     vyre_program *variant) {
+    vyre_program_variant row = {{NULL, suits.kind}, variant};
+    vyre_status status = VYRE_OK;
+    if (!vyre_program_same_arguments(program, variant) || variant->variant_count) {
+        status = vyre_status_make(VYRE_STATUS_INVALID_PROGRAM, "give both the same arguments",
+                                  "a variant of program `%s` takes other arguments, or has "
+                                  "variants of its own",
+                                  vyre_program_name(program));
+    } else if (program->variant_count == VYRE_MOST_VARIANTS) {
+        status = vyre_status_make(VYRE_STATUS_LIMIT, "use fewer",
+                                  "program `%s` has more than %d variants",
+                                  vyre_program_name(program), VYRE_MOST_VARIANTS);
+    }
+    if (!status && !program->variants) {
+        program->variants = vyre_alloc_zeroed(VYRE_MOST_VARIANTS, sizeof *program->variants);
+    }
+    if (!status && suits.backend) {
+        size_t size = strlen(suits.backend) + 1;
+        char *copy = vyre_alloc(size);
+        row.suits.backend = copy ? memcpy(copy, suits.backend, size) : NULL;
+    }
+    if (!status && (!program->variants || !row.suits.backend != !suits.backend)) {
+        status = vyre_no_memory("for a variant of program `%s`", vyre_program_name(program));
+    }
+    if (status) {
+        free_variant(&row);
+        return status;
+    }
+    program->variants[program->variant_count++] = row;
+    return VYRE_OK;
+}
+
+const vyre_program *vyre_program_suited(const vyre_program *program, const char *backend,
+                                        bool is_gpu) {
+    vyre_device_kind kind = is_gpu ? VYRE_KIND_GPU : VYRE_KIND_CPU;
+    const vyre_program *best = program;
+    for (uint32_t i = 0; i < program->variant_count; i++) {
+        const vyre_program_variant *row = &program->variants[i];
+        bool is_for_backend = row->suits.backend && !strcmp(row->suits.backend, backend);
+        bool is_kind = row->suits.kind == kind || row->suits.kind == VYRE_KIND_ANY;
+        if (is_for_backend && is_kind) {
+            return row->program;
+        }
+        best = !row->suits.backend && is_kind ? row->program : best;
+    }
+    return best;
+}
+
+vyre_digest vyre_program_whole_digest(const vyre_program *program) {
+    vyre_digest digest = program->digest;
+    for (uint32_t i = 0; i < program->variant_count; i++) {
+        vyre_digest other = program->variants[i].program->digest;
+        const vyre_suits *suits = &program->variants[i].suits;
+        size_t size = suits->backend ? strlen(suits->backend) : 0;
+        uint64_t parts[] = {digest.low, digest.high, other.low,
+                            other.high, suits->kind, vyre_hash(suits->backend, size)};
+        vyre_hash128 hash = vyre_hash_128(parts, sizeof parts);
+        digest = (vyre_digest){hash.low, hash.high};
+    }
+    return digest;
+}
+
 vyre_program *vyre_program_retain(vyre_program *program) {
     atomic_fetch_add_explicit(&program->references, 1, memory_order_relaxed);
     return program;
@@ -90,6 +173,10 @@ vyre_program *vyre_program_retain(vyre_program *program) {
 
 void vyre_program_release(vyre_program *program) {
     if (program && atomic_fetch_sub_explicit(&program->references, 1, memory_order_acq_rel) == 1) {
+        for (uint32_t i = 0; i < program->variant_count; i++) {
+            free_variant(&program->variants[i]);
+        }
+        vyre_free(program->variants);
         vyre_sections_free(&program->ir);
         vyre_free(program->determinism_reason);
         vyre_free(program);

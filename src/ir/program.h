@@ -9,13 +9,47 @@
 
 #include "ir/verify.h"
 
+/* The devices that a variant suits. */
+typedef enum vyre_device_kind { VYRE_KIND_ANY, VYRE_KIND_CPU, VYRE_KIND_GPU } vyre_device_kind;
+typedef struct vyre_suits {
+    const char *backend; /* its id; NULL: any */
+    vyre_device_kind kind;
+} vyre_suits;
+
+/* A program of the same arguments and meaning, with library operations in another form. */
+typedef struct vyre_program_variant {
+    vyre_suits suits; /* owns the id */
+    vyre_program *program;
+} vyre_program_variant;
+
+enum { VYRE_MOST_VARIANTS = 8 }; /* of a program */
+
 struct vyre_program {
     atomic_uint references;
     vyre_ir ir;
     vyre_digest digest;
     vyre_determinism determinism;
     char *determinism_reason;
+    vyre_program_variant *variants; /* none has variants of its own */
+    uint32_t variant_count;
 };
+
+/* Whether programs take the same arguments. */
+bool vyre_program_same_arguments(const vyre_program *left, const vyre_program *right);
+
+/* Gives a variant to a program that nobody else has yet, and takes it over, also on errors. It must
+ * take the same arguments. */
+VYRE_MUST_USE vyre_status vyre_program_add_variant(vyre_program *program, vyre_suits suits,
+                                                   vyre_program *variant);
+
+/* The variant for a device, or the program itself: one for the backend goes before one for the
+ * kind. */
+const vyre_program *vyre_program_suited(const vyre_program *program, const char *backend,
+                                        bool is_gpu);
+
+/* The digest of a program and of its variants, which its own digest does not cover: what was
+ * measured or certified on devices is about all of them. */
+vyre_digest vyre_program_whole_digest(const vyre_program *program);
 
 /* The only way to a program: verifies `ir`, computes digest and class, and takes over its arrays
  * (all from vyre_alloc). On failure the arrays are freed, `diagnostics` says why, the status is the

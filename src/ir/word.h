@@ -55,6 +55,7 @@
     X(SWAP, "swap")                                                                                \
     X(DEVICE, "device")                                                                            \
     X(STRUCT, "struct")                                                                            \
+    X(USE, "use")                                                                                  \
     X(BITS, "bits")                                                                                \
     X(VEC2, "vec2")                                                                                \
     X(VEC3, "vec3")                                                                                \

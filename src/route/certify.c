@@ -361,7 +361,7 @@ vyre_status vyre_routes_measure(vyre_routes *routes, const char *op, vyre_data d
 }
 
 void vyre_route_key(const vyre_program *program, char out_key[VYRE_ROUTE_KEY_BYTES]) {
-    vyre_digest digest = vyre_program_digest(program);
+    vyre_digest digest = vyre_program_whole_digest(program);
     const char *name = vyre_program_name(program);
     /* The digest is what tells programs apart: it is never cut off. */
     enum { DIGITS = 33, HEAD = 8 };

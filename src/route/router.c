@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/option.h"
 #include "base/status.h"
+#include "ir/program.h"
 #include "registry/registry.h"
 
 enum {
@@ -397,7 +398,7 @@ static vyre_status make_key(const vyre_router_request *request, vyre_router_key 
     if (request->op && *request->op) {
         out_key->op = (vyre_str){request->op, strlen(request->op)};
     } else if (request->program) {
-        out_key->digest = vyre_program_digest(request->program);
+        out_key->digest = vyre_program_whole_digest(request->program);
     } else {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "name an operation, or give a program",

@@ -17,6 +17,7 @@ typedef struct vyre_stage {
 
 typedef struct vyre_builtin {
     const vyre_bundle *bundle;
+    bool is_gpu;                 /* its devices are GPUs */
     const vyre_emitter *emitter; /* NULL: it emits nothing ahead of time */
     const vyre_stage *stages;    /* ends with one without a name; NULL: none */
     /* The environment variables that only this backend reads; ends with NULL. NULL: none. */

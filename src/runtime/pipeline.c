@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "ir/message.h"
+#include "ir/program.h"
 #include "ir/section.h"
 #include "pass/message.h"
 #include "pass/shared.h"
@@ -398,10 +399,25 @@ static vyre_status compile(vyre_device *device, const vyre_program *program,
     return status;
 }
 
+/* The variant for the device, unless the device lacks something that it needs. */
+static const vyre_program *suited(const vyre_device *device, const vyre_program *program) {
+    bool is_gpu = device->profile.flags & VYRE_PROFILE_IS_GPU;
+    const vyre_program *best = vyre_program_suited(program, vyre_device_id(device), is_gpu);
+    vyre_status status = best == program ? VYRE_OK : vyre_device_check_program(device, best);
+    if (status) {
+        vyre_log(VYRE_LOG_DEBUG, "`%s` runs in its own form: %s", vyre_program_name(program),
+                 vyre_status_text(status));
+        vyre_status_free(status);
+        return program;
+    }
+    return best;
+}
+
 vyre_status vyre_device_compile(vyre_device *device, const vyre_program *program,
                                 const vyre_dispatch_config *config, vyre_pipeline **out_pipeline) {
     *out_pipeline = NULL;
     VYRE_TRY(vyre_device_check_process(device));
+    program = program->variant_count ? suited(device, program) : program;
     config = vyre_config_or_default(config);
     bool found = false;
     vyre_status status;

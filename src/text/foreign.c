@@ -173,9 +173,9 @@ static const char statements[] =
     ROW("enum", "write a constant for each name: `const FAST = 0;`")
     ROW("typedef type using", "write `struct Name { x: f32 }`, or the type itself; types have no other names")
     ROW("template generic", "write one function for each type; there are no generics")
-    ROW("import include use from mod module namespace package",
-        "call library operations by their id, as in `sort.keys_u32(keys, sorted);`, and write "
-        "your own functions into this file; there are no imports")
+    ROW("import include from mod module namespace package",
+        "write `use \"file.vyre\";` at the start of the file; operations of the library are called "
+        "by their id, as in `sort.keys_u32(keys, sorted);`")
     ROW("__global__ __kernel kernel",
         "write `program name(x: buffer<f32>, y: inout buffer<f32>) over y { ... }`")
     ROW("def func function void __device__ __host__ __forceinline__ pub public private static "

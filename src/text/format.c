@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "ir/diagnostic.h"
 #include "text/parser.h"
+#include "text/use.h"
 
 enum { INDENT = 4, COLUMNS = 100 };
 
@@ -31,6 +32,7 @@ typedef struct trailer {
 
 typedef struct formatter {
     vyre_source *source;
+    vyre_uses uses;
     VYRE_VEC(piece) pieces;
     VYRE_VEC(trailer) trailers; /* of the lines in front of this one */
     vyre_strbuf out;
@@ -144,14 +146,37 @@ static void classify(formatter *f) {
     }
 }
 
+/* What a `use` names, which is one word here, if it comes next. */
+static bool read_used(const formatter *f, vyre_lexer *lexer, size_t *use, vyre_token *out_token) {
+    const vyre_use *next = *use < f->uses.count ? &f->uses.items[*use] : NULL;
+    const char *at = lexer->at;
+    while (next && at < f->source->end && (*at == ' ' || *at == '\t')) {
+        at++;
+    }
+    if (!next || at != f->source->text + next->offset) {
+        return false;
+    }
+    *out_token = (vyre_token){.kind = VYRE_TOKEN_NAME,
+                              .symbol = VYRE_NONE,
+                              .offset = next->offset,
+                              .length = next->length,
+                              .line = lexer->line};
+    lexer->at = at + next->length;
+    ++*use;
+    return true;
+}
+
 static bool read_pieces(formatter *f, vyre_names *names) {
     vyre_lexer lexer;
     vyre_lexer_init(&lexer, f->source, names);
     lexer.comments = true;
     uint32_t line = 1;
+    size_t use = 0;
     for (;;) {
         vyre_token token;
-        vyre_lexer_next(&lexer, &token);
+        if (!read_used(f, &lexer, &use, &token)) {
+            vyre_lexer_next(&lexer, &token);
+        }
         if (token.kind == VYRE_TOKEN_END) {
             break;
         }
@@ -414,29 +439,38 @@ static void put_piece(formatter *f, size_t index) {
     }
 }
 
-/* Makes the structs known, whose names are types. */
-static void find_structs(vyre_source *source, vyre_names *names) {
-    vyre_lexer lexer;
-    vyre_lexer_init(&lexer, source, names);
+/* Makes known the structs, whose names are types, and the programs, which steps may call. Those of
+ * other files are not at hand. */
+static void find_items(const vyre_lexer *start) {
+    vyre_lexer lexer = *start;
+    vyre_source *source = lexer.source;
+    vyre_names *names = lexer.names;
     for (vyre_lexer_find_item(&lexer); lexer.at < source->end; vyre_lexer_find_item(&lexer)) {
         vyre_token keyword, name;
         vyre_lexer_next(&lexer, &keyword);
         vyre_lexer ahead = lexer;
         vyre_lexer_next(&ahead, &name);
-        if (keyword.kind == VYRE_TOKEN_NAME && name.symbol != VYRE_NONE) {
-            names->symbols.items[name.symbol].type = VYRE_FIRST_STRUCT;
+        if (name.symbol != VYRE_NONE) {
+            vyre_symbol *symbol = &names->symbols.items[name.symbol];
+            symbol->type = keyword.kind == VYRE_TOKEN_NAME ? VYRE_FIRST_STRUCT : symbol->type;
+            symbol->is_program |= keyword.kind == VYRE_TOKEN_PROGRAM;
         }
     }
 }
 
 /* Reads the whole text for mistakes of syntax. */
-static void check_syntax(vyre_source *source, vyre_names *names) {
+static void check_syntax(vyre_source *source, vyre_names *names, vyre_uses *uses) {
     vyre_parser parser;
     vyre_parser_init(&parser, source, names);
     vyre_lexer start;
     vyre_lexer_init(&start, source, names);
+    source->no_memory |= !vyre_use_read(&start, 0, uses);
+    for (size_t i = 0; i < uses->count; i++) {
+        source->uses_operations |= uses->items[i].kind != VYRE_USE_FILE;
+        source->lacks_files |= uses->items[i].kind == VYRE_USE_FILE;
+    }
     if (!source->no_memory) {
-        find_structs(source, names);
+        find_items(&start);
         vyre_parser_open(&parser, &start);
     }
     while (!source->no_memory && parser.state.token.kind != VYRE_TOKEN_END &&
@@ -471,7 +505,7 @@ vyre_status vyre_text_format(const char *name, const char *text, size_t size,
         .name = name, .text = text, .end = text + size, .diagnostics = diagnostics};
     vyre_names_init(&names, text, text + size);
     if (vyre_source_check(&source)) {
-        check_syntax(&source, &names);
+        check_syntax(&source, &names, &f.uses);
     }
     bool memory = !source.no_memory; /* without it, errors say nothing about the text */
     status = memory ? vyre_diagnostics_status(diagnostics, vyre_source_name(name)) : VYRE_OK;
@@ -496,6 +530,7 @@ vyre_status vyre_text_format(const char *name, const char *text, size_t size,
     }
 done:
     vyre_strbuf_free(&f.out);
+    vyre_vec_free(&f.uses);
     vyre_vec_free(&f.pieces);
     vyre_vec_free(&f.trailers);
     vyre_names_deinit(&names);

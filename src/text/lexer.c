@@ -102,9 +102,18 @@ const char *vyre_token_text(vyre_token_kind kind) {
     return texts[kind];
 }
 
+/* Behind the `use` lines of a file. */
+static const char *enter_part(vyre_lexer *lexer, const vyre_source_part *part) {
+    lexer->line = part->body_line;
+    lexer->line_start = part->body_line_start;
+    return part->body;
+}
+
 void vyre_lexer_init(vyre_lexer *lexer, vyre_source *source, vyre_names *names) {
     *lexer = (vyre_lexer){source, names, source->text, source->text, 1, false, false};
-    if (source->end - source->text >= 3 && !memcmp(source->text, "\xef\xbb\xbf", 3)) {
+    if (source->parts) {
+        lexer->at = enter_part(lexer, &source->parts[0]);
+    } else if (source->end - source->text >= 3 && !memcmp(source->text, "\xef\xbb\xbf", 3)) {
         lexer->at += 3; /* a byte order mark */
     }
 }
@@ -208,6 +217,11 @@ static OUT_OF_LINE const char *skip_space(vyre_lexer *lexer, const char *at) {
             }
             continue;
         }
+        if (*at == VYRE_FILE_MARK && lexer->source->part_count > 1) {
+            uint32_t part = vyre_source_part_at(lexer->source, at);
+            at = enter_part(lexer, &lexer->source->parts[part]) - 1;
+            continue;
+        }
         if (class == OTHER && *at != '"') {
             lexer->at = at;
             skip_unexpected(lexer);
@@ -222,14 +236,14 @@ static OUT_OF_LINE const char *skip_space(vyre_lexer *lexer, const char *at) {
             at = (newline ? newline : end) - 1;
             continue;
         }
-        const char *after = block_comment_end(at, end);
+        const char *file_end = vyre_source_end_at(lexer->source, at);
+        const char *after = block_comment_end(at, file_end);
         if (!after) {
             vyre_source_report(lexer->source, spot_of(lexer, at, 2), 104,
                                "close it with */; comments nest, so each /* needs its own */",
                                "the comment that starts here is not closed");
             lexer->source->cut = true;
-            at = end;
-            break;
+            after = file_end;
         }
         count_lines(lexer, at, after);
         at = after - 1;
@@ -238,7 +252,7 @@ static OUT_OF_LINE const char *skip_space(vyre_lexer *lexer, const char *at) {
 }
 
 static void lex_comment(vyre_lexer *lexer, vyre_token *token) {
-    const char *at = lexer->at, *end = lexer->source->end;
+    const char *at = lexer->at, *end = vyre_source_end_at(lexer->source, lexer->at);
     const char *after;
     if (at[1] == '/') {
         after = memchr(at, '\n', (size_t)(end - at));
@@ -298,16 +312,36 @@ static OUT_OF_LINE void lex_rare_name(vyre_lexer *lexer, const char *at, vyre_to
     token->kind = lexer->names->symbols.items[token->symbol].token;
 }
 
+/* A file does not see the items of those that it does not use: there, their names are others. */
+static OUT_OF_LINE void hide_item(vyre_lexer *lexer, const char *at, vyre_token *token) {
+    const vyre_symbol *symbol = &lexer->names->symbols.items[token->symbol];
+    const vyre_source_part *part = &lexer->source->parts[vyre_source_part_at(lexer->source, at)];
+    if (symbol->item == VYRE_NONE || part->sees >> symbol->part & 1) {
+        return;
+    }
+    uint32_t other = vyre_names_other(lexer->names, token->symbol);
+    if (other == VYRE_NONE) {
+        lexer->source->no_memory = true;
+        lexer->at = lexer->source->end;
+        token->kind = VYRE_TOKEN_END;
+        return;
+    }
+    token->symbol = other;
+}
+
 static OUT_OF_LINE void lex_name(vyre_lexer *lexer, const char *at, vyre_token *token) {
     const vyre_recent_name *recent = vyre_names_recent(lexer->names, at);
     if (!recent) {
         lex_rare_name(lexer, at, token);
-        return;
+    } else {
+        lexer->at = at + recent->length;
+        token->length = recent->length;
+        token->symbol = recent->symbol;
+        token->kind = recent->token;
     }
-    lexer->at = at + recent->length;
-    token->length = recent->length;
-    token->symbol = recent->symbol;
-    token->kind = recent->token;
+    if (lexer->source->hides_items && token->symbol != VYRE_NONE) {
+        hide_item(lexer, at, token);
+    }
 }
 
 vyre_type vyre_token_type(const vyre_lexer *lexer, const vyre_token *token) {

@@ -47,17 +47,29 @@ void lower_report(vyre_lower *lower, vyre_spot spot, uint32_t code, const char *
     vyre_strbuf_free(&message);
 }
 
+/* The line of a diagnostic, if it is about this text or one of its files. */
+static const char *find_excerpt(const vyre_source *source, const vyre_diagnostic *item,
+                                vyre_source_line *out) {
+    for (uint32_t i = 1; i < source->part_count; i++) {
+        if (source->parts[i].file && !strcmp(source->parts[i].file, item->file)) {
+            return vyre_source_excerpt(source, source->parts[i].lines_before + item->line, out);
+        }
+    }
+    bool is_own = source->foreign && !strcmp(source->name, item->file);
+    return is_own ? vyre_source_excerpt(source, item->line, out) : NULL;
+}
+
 void lower_keep(vyre_lower *lower, const vyre_diagnostic *item) {
     vyre_diagnostic kept = *item;
     vyre_source_line line;
     if (item->file && item->severity != VYRE_SEVERITY_ERROR) {
         return;
     }
+    if (item->file && !kept.excerpt) {
+        kept.excerpt = find_excerpt(&lower->unit->source, item, &line);
+    }
     for (size_t i = 0; i < lower->units.count && item->file && !kept.excerpt; i++) {
-        const vyre_source *source = &lower->units.items[i]->source;
-        if (!strcmp(source->name, item->file)) {
-            kept.excerpt = vyre_source_excerpt(source, item->line, &line);
-        }
+        kept.excerpt = find_excerpt(&lower->units.items[i]->source, item, &line);
     }
     vyre_diagnostics_add(lower->unit->source.diagnostics, &kept, item->code, item->fix, "%s",
                          item->message);
@@ -146,9 +158,11 @@ void lower_bind(vyre_lower *lower, vyre_node name, vyre_name_binding binding) {
     if (found && found >= lower->unit->names.bindings.items + scope &&
         found->kind != VYRE_BINDING_POISON) {
         vyre_name_text text;
+        uint32_t first = found->line;
+        vyre_source_file_of(&lower->unit->source, &first);
         lower_report(lower, vyre_node_spot(&name), 202, "rename one of them",
                      "`%s` is declared twice in this block, first in line %u",
-                     lower_name(lower, name.a, &text), found->line);
+                     lower_name(lower, name.a, &text), first);
         binding.kind = VYRE_BINDING_POISON;
     }
     if (vyre_word_is_reserved(own)) {
@@ -245,11 +259,14 @@ void lower_unknown(vyre_lower *lower, vyre_node node, uint32_t symbol, bool is_c
         return; /* nobody will see it */
     }
     const char *foreign = vyre_foreign_fix(text), *type = vyre_foreign_type(text);
-    if (foreign && is_told(lower, node.line)) {
+    const char *file = lower_hidden_in(lower, text);
+    if (!file && foreign && is_told(lower, node.line)) {
         poison_name(lower, symbol, is_call);
         return;
     }
-    if (foreign) {
+    if (file) {
+        vyre_strbuf_printf(&fix, "move it out of %s, into a file that both use", file);
+    } else if (foreign) {
         vyre_strbuf_puts(&fix, foreign);
     } else if (type) {
         vyre_strbuf_printf(&fix, is_call ? "write %s(...)" : "write %s", type);
@@ -260,6 +277,9 @@ void lower_unknown(vyre_lower *lower, vyre_node node, uint32_t symbol, bool is_c
         vyre_near near;
         vyre_near_init(&near, text);
         find_near(lower, &near, is_call);
+        if (is_call) {
+            lower_near_used(lower, node.line, &near);
+        }
         vyre_near_print(&near, &fix, "did you mean ");
         vyre_strbuf_puts(&fix, near.count ? "?"
                                : is_call

@@ -18,6 +18,8 @@
  * lower_size.c       sizes, and constants of the file
  * lower_struct.c     structs of the file
  * lower_array.c      constant arrays, arrays of several dimensions
+ * lower_use.c        `use` lines: the files of a text, operations without their dialect
+ * lower_variant.c    the same program again, with operations in other forms
  * lower_unit.c       texts and their items, going from one to another and back
  * lower_library.c    operations of the library by their id
  * lower_splice.c     calls of programs, whose steps stand in place of the call
@@ -27,9 +29,13 @@
 
 #include <vyre/builder.h>
 
+#include "base/arena.h"
+#include "base/near.h"
 #include "base/strbuf.h"
+#include "ir/program.h"
 #include "text/parser.h"
 #include "text/plain.h"
+#include "text/use.h"
 #include <vyre/library.h>
 
 typedef enum vyre_item_kind {
@@ -145,7 +151,10 @@ typedef struct vyre_unit {
     VYRE_VEC(vyre_lower_parameter) parameters;
     VYRE_VEC(uint16_t) result_types; /* vyre_value_type */
     VYRE_VEC(uint32_t) callees;
-    bool broken; /* an operation's text has mistakes, which were reported */
+    VYRE_VEC(vyre_source_part) parts; /* its files, the text itself first */
+    vyre_uses uses;
+    vyre_arena files; /* the names of parts */
+    bool broken;      /* an operation's text has mistakes, which were reported */
 } vyre_unit;
 
 /* Something that can be called: a function, or an operation of the library, whose text is a unit of
@@ -198,6 +207,8 @@ typedef struct vyre_lower {
     VYRE_VEC(vyre_unit *) units; /* their texts */
     VYRE_VEC(vyre_callee) calls; /* that are being inlined or spliced, outermost first */
     vyre_splice *splice;         /* the program that is being spliced, NULL in the program itself */
+    vyre_suits suits; /* the devices that operations are to suit; none: in their own form */
+    VYRE_VEC(const char *) met; /* what variants of called operations suit */
 
     vyre_types types; /* structs of all texts */
     /* What composites consist of: values, bits in constants, variables, or arrays. Only grows,
@@ -273,6 +284,9 @@ bool lower_push_none(vyre_lower *lower, uint32_t count);
 
 /* Where the next calls of the builder come from. */
 static inline void lower_at(vyre_lower *lower, vyre_spot spot) {
+    if (lower->unit->source.part_count > 1) {
+        vyre_source_file_of(&lower->unit->source, &spot.line);
+    }
     vyre_build_at(lower->builder, spot.line, spot.column, spot.length);
 }
 
@@ -650,6 +664,27 @@ void lower_phase(vyre_lower *lower, vyre_node node);
 vyre_value_type lower_declare_struct(vyre_lower *lower, uint32_t item, const vyre_token *name);
 void lower_read_structs(vyre_lower *lower);
 
+/* lower_variant.c */
+
+/* Chooses the entry of an operation for the devices that the program is for. */
+void lower_choose_entry(vyre_lower *lower, vyre_library_source *source);
+/* Builds a program again for each kind of device that an operation it calls has a variant for. */
+void lower_variants(vyre_lower *lower, const vyre_item *item, vyre_program *program);
+
+/* lower_use.c */
+
+/* Finds the files of the current unit and what each of them sees; its items come next. */
+void lower_read_uses(vyre_lower *lower);
+/* Reports lines that name no dialect or operation. */
+void lower_check_uses(vyre_lower *lower);
+/* The file that declares a name, but is not visible from here; NULL if there is none. */
+const char *lower_hidden_in(const vyre_lower *lower, vyre_str name);
+/* Adds the names that a line may call operations by. */
+void lower_near_used(const vyre_lower *lower, uint32_t line, vyre_near *near);
+/* Whether a CALL of a name that nothing declares is that of an operation, whose id it gives; "" if
+ * it could be several, as was reported. */
+bool lower_used_id(vyre_lower *lower, vyre_node call, vyre_name_text *out);
+
 /* lower_unit.c */
 
 /* Finds the items of the current unit and collects what is to be known about its functions. */
@@ -685,6 +720,12 @@ const char *lower_callee_name(vyre_callee callee, vyre_name_text *out);
 /* The operation that a LIBRARY_CALL names; without a unit, after a report, if it is not of that
  * form or cannot be used. */
 vyre_callee lower_operation_of(vyre_lower *lower, vyre_node call, vyre_library_form form);
+/* The same by its id, which may differ from what the text calls it. */
+vyre_callee lower_operation_by_id(vyre_lower *lower, vyre_node call, const char *id,
+                                  vyre_library_form form);
+
+/* Enters the library unless the parse has; false after a report. */
+bool lower_enter_library(vyre_lower *lower, vyre_spot spot, vyre_str id);
 
 /* What to do about a call that is wrong: write it as the operation's text has it. A function is
  * near at hand, so there it is `otherwise`. */

@@ -547,9 +547,18 @@ vyre_callee lower_callee(vyre_lower *lower, vyre_node node) {
     const vyre_name_binding *binding = vyre_names_find(&lower->unit->names, node.a);
     if (!binding && symbol->item == VYRE_NONE) {
         const vyre_word *word = vyre_word_of(symbol->word);
+        vyre_name_text id;
         if (word->class_of == VYRE_WORD_CONTEXT && word->code == VYRE_WORD_CEIL_DIV) {
             lower_report(lower, vyre_node_spot(&node), 206, "write (a + b - 1) / b",
                          "`ceil_div` can be used only in sizes");
+        } else if (lower_used_id(lower, node, &id)) {
+            vyre_callee callee =
+                *id.text ? lower_operation_by_id(lower, node, id.text, VYRE_LIBRARY_FUNCTION)
+                         : (vyre_callee){0};
+            if (!callee.unit) {
+                lower_look_through(lower, node);
+            }
+            return callee;
         } else {
             lower_unknown(lower, node, node.a, true);
         }

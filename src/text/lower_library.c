@@ -72,43 +72,38 @@ static void report_unknown(vyre_lower *lower, vyre_node call, const char *id) {
     vyre_strbuf_free(&fix);
 }
 
-/* Enters the library unless the parse has; false after a report. */
-static bool enter_library(vyre_lower *lower, vyre_node call, const char *id) {
+bool lower_enter_library(vyre_lower *lower, vyre_spot spot, vyre_str id) {
     vyre_library_view *view = &lower->library;
-    if (lower->has_entered) {
+    if (lower->has_entered || !view->library) {
         return true;
-    }
-    if (!view->library) {
-        report_unknown(lower, call, id);
-        return false;
     }
     vyre_status status = view->library->enter ? view->library->enter(view) : VYRE_OK;
     lower->has_entered = !status;
     if (vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
         lower_no_memory(lower);
     } else if (status) {
-        lower_report(lower, vyre_node_spot(&call), 206, vyre_status_fix(status),
-                     "`%s` cannot be looked up: %s", id, vyre_status_message(status));
+        lower_report(lower, spot, 206, vyre_status_fix(status), "`%.*s` cannot be looked up: %s",
+                     (int)id.size, id.data, vyre_status_message(status));
     }
     vyre_status_free(status);
     return lower->has_entered;
 }
 
 /* Asks the library; false after a report. */
-static bool find_source(vyre_lower *lower, vyre_node call, vyre_library_source *out_source) {
+static bool find_source(vyre_lower *lower, vyre_node call, const char *id,
+                        vyre_library_source *out_source) {
     const vyre_library_view *view = &lower->library;
-    vyre_name_text id;
-    if (!read_id(lower, call, &id) || !enter_library(lower, call, id.text)) {
+    if (!lower_enter_library(lower, vyre_node_spot(&call), vyre_str_of(id))) {
         return false;
     }
-    if (!view->library->find(view, vyre_str_of(id.text), out_source)) {
-        report_unknown(lower, call, id.text);
+    if (!view->library || !view->library->find(view, vyre_str_of(id), out_source)) {
+        report_unknown(lower, call, id);
         return false;
     }
     if (out_source->form == VYRE_LIBRARY_OPAQUE || !out_source->text) {
         lower_report(lower, vyre_node_spot(&call), 206,
                      "use it through the API or from the command line",
-                     "`%s` has no program text, so a program cannot call it", id.text);
+                     "`%s` has no program text, so a program cannot call it", id);
         return false;
     }
     return true;
@@ -120,11 +115,9 @@ static void read_source(vyre_lower *lower, vyre_unit *unit, const char *id, vyre
     vyre_builder *builder = lower->builder;
     vyre_parser_state saved = lower->parser.state;
     bool failed = lower->parser.failed;
-    vyre_diagnostic_call site = {.function = id,
-                                 .file = from->source.foreign ? from->source.name : NULL,
-                                 .line = call.line,
-                                 .column = call.column,
-                                 .caller = from->source.calls};
+    vyre_diagnostic_call site = {
+        .function = id, .line = call.line, .column = call.column, .caller = from->source.calls};
+    site.file = vyre_source_file_of(&from->source, &site.line);
     size_t errors = vyre_diagnostics_errors(unit->source.diagnostics);
     unit->source.calls = &site;
     lower->builder = NULL;
@@ -184,9 +177,16 @@ static bool find_entry(const vyre_unit *unit, const vyre_library_source *source,
 }
 
 vyre_callee lower_operation_of(vyre_lower *lower, vyre_node call, vyre_library_form form) {
+    vyre_name_text id;
+    return read_id(lower, call, &id) ? lower_operation_by_id(lower, call, id.text, form)
+                                     : (vyre_callee){0};
+}
+
+vyre_callee lower_operation_by_id(vyre_lower *lower, vyre_node call, const char *id,
+                                  vyre_library_form form) {
     vyre_library_source source = {0};
     vyre_callee callee = {0};
-    if (!find_source(lower, call, &source)) {
+    if (!find_source(lower, call, id, &source)) {
         return callee;
     }
     if (source.form != form) {
@@ -197,6 +197,7 @@ vyre_callee lower_operation_of(vyre_lower *lower, vyre_node call, vyre_library_f
                      form_names[form]);
         return callee;
     }
+    lower_choose_entry(lower, &source);
     vyre_unit *unit = find_unit(lower, &source, call);
     if (!unit || lower->unit->source.no_memory) {
         return callee; /* of which not all may be known */

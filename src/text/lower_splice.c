@@ -70,7 +70,8 @@ static vyre_given wrong_scalar(vyre_lower *lower, vyre_node node, vyre_callee ca
                                uint32_t position, const char *found, vyre_type wanted) {
     vyre_strbuf how = {0};
     vyre_name_text name;
-    lower_report(lower, vyre_node_spot(&node), 301, lower_how(callee, "", &how),
+    lower_report(lower, vyre_node_spot(&node), 301,
+                 lower_how(callee, "pass one of that type", &how),
                  "argument %u of `%s` is %s, expected %s", position,
                  lower_callee_name(callee, &name), found, vyre_type_name(wanted));
     vyre_strbuf_free(&how);
@@ -342,9 +343,11 @@ void lower_start_steps(vyre_lower *lower) {
 static void splice_body(vyre_lower *lower, vyre_callee callee, vyre_spot call, size_t first) {
     vyre_parser *parser = &lower->parser;
     vyre_caller caller;
-    vyre_splice splice = {.id = callee.id, .fills = lower->fills.count};
+    vyre_name_text name;
+    vyre_splice splice = {.id = lower_callee_name(callee, &name), .fills = lower->fills.count};
     lower_enter(lower, callee, call, &caller);
     lower->function = VYRE_NONE;
+    lower->silent = true; /* whoever checks the program itself gets its warnings */
     lower->splice = &splice;
     vyre_parser_open(parser, &callee.unit->items.items[callee.item].place);
     vyre_node node = lower_node(lower, vyre_parse_item(parser));
@@ -370,12 +373,30 @@ static void splice_body(vyre_lower *lower, vyre_callee callee, vyre_spot call, s
     lower_spoil(lower);
 }
 
+/* What a step calls; without a unit after a report. */
+static vyre_callee called_program(vyre_lower *lower, vyre_node call) {
+    vyre_name_text id;
+    if (call.kind == VYRE_NODE_LIBRARY_CALL) {
+        return lower_operation_of(lower, call, VYRE_LIBRARY_PROGRAM);
+    }
+    if (call.kind != VYRE_NODE_CALL) {
+        return (vyre_callee){0};
+    }
+    if (lower->unit->names.symbols.items[call.a].is_program) {
+        return (vyre_callee){.unit = lower->unit,
+                             .item = lower->unit->names.symbols.items[call.a].item};
+    }
+    if (!lower_used_id(lower, call, &id)) {
+        lower_unknown(lower, call, call.a, true);
+        return (vyre_callee){0};
+    }
+    return *id.text ? lower_operation_by_id(lower, call, id.text, VYRE_LIBRARY_PROGRAM)
+                    : (vyre_callee){0};
+}
+
 void lower_splice(vyre_lower *lower, uint32_t number) {
     vyre_node call = lower_node(lower, number);
-    if (call.kind != VYRE_NODE_LIBRARY_CALL) {
-        return;
-    }
-    vyre_callee callee = lower_operation_of(lower, call, VYRE_LIBRARY_PROGRAM);
+    vyre_callee callee = called_program(lower, call);
     size_t head = lower->head.count, first = lower->given.count;
     if (callee.unit && read_head(lower, callee) &&
         lower_may_call(lower, callee, call, (uint32_t)(lower->head.count - head)) &&

@@ -4,6 +4,26 @@
 #include "ir/diagnostic.h"
 #include "text/lower.h"
 
+static void report_twice(vyre_lower *lower, vyre_spot spot, uint32_t symbol) {
+    vyre_source *source = &lower->unit->source;
+    uint32_t item = lower->unit->names.symbols.items[symbol].item;
+    uint32_t first = lower->unit->items.items[item].spot.line, line = spot.line;
+    vyre_name_text text;
+    lower_name(lower, symbol, &text);
+    bool is_one_file =
+        vyre_source_part_of_line(source, first) == vyre_source_part_of_line(source, line);
+    const char *file = vyre_source_file_of(source, &first);
+    if (is_one_file) {
+        vyre_source_report(source, spot, 202, "rename one of them",
+                           "`%s` is declared twice in this file, first in line %u", text.text,
+                           first);
+    } else {
+        vyre_source_report(source, spot, 202, "rename one of them",
+                           "`%s` is also declared in line %u of %s", text.text, first,
+                           file ? file : vyre_source_name(source->name));
+    }
+}
+
 /* Enters an item by its name, unless the name is wrong, which the parser reports, or taken. */
 static bool declare(vyre_lower *lower, vyre_item item, const vyre_token *name) {
     uint32_t number = (uint32_t)lower->unit->items.count;
@@ -14,13 +34,11 @@ static bool declare(vyre_lower *lower, vyre_item item, const vyre_token *name) {
         item.symbol = name->symbol;
         item.spot = vyre_token_spot(name);
         if (symbol->item != VYRE_NONE) {
-            vyre_name_text text;
-            vyre_source_report(&lower->unit->source, item.spot, 202, "rename one of them",
-                               "`%s` is declared twice in this file, first in line %u",
-                               lower_name(lower, name->symbol, &text),
-                               lower->unit->items.items[symbol->item].spot.line);
+            report_twice(lower, item.spot, name->symbol);
         } else if (!reserved) {
             symbol->item = number;
+            symbol->part = (uint8_t)vyre_source_part_of_line(&lower->unit->source, name->line);
+            symbol->is_program = item.kind == VYRE_ITEM_PROGRAM;
         }
     }
     bool room = true;
@@ -56,6 +74,7 @@ void lower_find_items(vyre_lower *lower) {
             return;
         }
     }
+    lower->unit->source.hides_items = lower->unit->source.part_count > 1;
 }
 
 /* What stands in front of the first item is wrong, whatever it is. */
@@ -67,7 +86,12 @@ static void check_start(vyre_lower *lower) {
 }
 
 void lower_read_unit(vyre_lower *lower) {
+    lower_read_uses(lower);
+    if (lower->unit->source.no_memory) {
+        return;
+    }
     check_start(lower);
+    lower_check_uses(lower);
     lower_find_items(lower);
     lower_read_structs(lower);
     for (uint32_t i = 0; i < lower->unit->functions.count && !lower->unit->source.no_memory &&
@@ -88,6 +112,9 @@ void lower_free_unit(vyre_unit *unit) {
     vyre_vec_free(&unit->parameters);
     vyre_vec_free(&unit->result_types);
     vyre_vec_free(&unit->callees);
+    vyre_vec_free(&unit->parts);
+    vyre_vec_free(&unit->uses);
+    vyre_arena_deinit(&unit->files);
 }
 
 /* Without memory everything ends, in all texts. */
@@ -117,7 +144,6 @@ void lower_enter(vyre_lower *lower, vyre_callee callee, vyre_spot call, vyre_cal
         .callee = unit,
         .parser = lower->parser.state,
         .site = {.function = callee.id,
-                 .file = from->source.foreign ? from->source.name : NULL,
                  .line = call.line,
                  .column = call.column,
                  .caller = from->source.calls},
@@ -131,12 +157,19 @@ void lower_enter(vyre_lower *lower, vyre_callee callee, vyre_spot call, vyre_cal
         .failed = lower->parser.failed,
         .splice = lower->splice,
     };
+    out_caller->site.file = vyre_source_file_of(&from->source, &out_caller->site.line);
     lower_at(lower, call);
+    uint32_t part =
+        vyre_source_part_of_line(&unit->source, unit->items.items[callee.item].spot.line);
+    const char *file = part ? unit->source.parts[part].file : NULL;
+    lower_callee_name(callee, &text);
+    if (callee.id || file) {
+        vyre_build_scope_of(lower->builder, text.text, file ? file : unit->source.name);
+    } else {
+        vyre_build_scope(lower->builder, text.text);
+    }
     if (callee.id) {
         unit->source.calls = &out_caller->site;
-        vyre_build_scope_of(lower->builder, callee.id, unit->source.name);
-    } else {
-        vyre_build_scope(lower->builder, lower_callee_name(callee, &text));
     }
     if (!vyre_vec_push(&lower->calls, callee)) {
         lower_no_memory(lower);

@@ -74,8 +74,12 @@ static void build_program(vyre_lower *lower, const vyre_item *item, vyre_module 
     if (vyre_parser_node(parser, node).kind != VYRE_NODE_PROGRAM) {
         return;
     }
+    lower->met.count = 0;
     vyre_program *program = lower_program(lower, node);
     vyre_parser_end(parser);
+    if (program) {
+        lower_variants(lower, item, program);
+    }
     if (program && !vyre_vec_push(&module->programs, program)) {
         vyre_program_release(program);
         lower_no_memory(lower);
@@ -88,8 +92,10 @@ static bool is_over(const vyre_lower *lower) {
 
 static bool is_wanted(const vyre_lower *lower, const vyre_item *item,
                       const vyre_parse_options *options) {
-    if (item->kind != VYRE_ITEM_PROGRAM ||
-        item->place.at < lower->unit->source.text + options->from) {
+    const vyre_source *source = &lower->unit->source;
+    uint32_t part = vyre_source_part_at(source, item->place.at);
+    if (item->kind != VYRE_ITEM_PROGRAM || (part && source->parts[part].file) ||
+        item->place.at < source->text + options->from) {
         return false;
     }
     if (!options->entry) {
@@ -202,6 +208,7 @@ static void free_lower(vyre_lower *lower) {
     vyre_vec_free(&lower->fills);
     vyre_vec_free(&lower->head);
     vyre_vec_free(&lower->given);
+    vyre_vec_free(&lower->met);
     vyre_diagnostics_free(lower->found);
     vyre_builder_free(lower->spare);
     if (lower->has_entered && lower->library.library->leave) {
@@ -287,6 +294,7 @@ vyre_status vyre_text_outline(const char *text, size_t size,
     if (vyre_source_check(&unit.source)) {
         vyre_names_init(&unit.names, text, text + size);
         vyre_parser_init(&lower.parser, &unit.source, &unit.names);
+        lower_read_uses(&lower);
         lower_find_items(&lower);
     }
     for (size_t i = 0; i < unit.items.count; i++) {

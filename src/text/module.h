@@ -6,6 +6,8 @@
 
 #include <vyre/library.h>
 
+#include "text/source.h"
+
 /* A parameter or a result. */
 typedef struct vyre_module_value {
     const char *name; /* "" of a result */
@@ -42,6 +44,9 @@ VYRE_MUST_USE vyre_status vyre_module_parse_with(const vyre_parse_options *optio
                                                  const char *name, const char *text, size_t size,
                                                  vyre_diagnostics *diagnostics,
                                                  vyre_module **out_module);
+
+/* Behind files that are joined to a text: what follows belongs to the text itself again. */
+#define VYRE_TEXT_GOES_ON "\n\x1c\n"
 
 /* Calls `item` for each program and function of a text, which need not be right. */
 VYRE_MUST_USE vyre_status vyre_text_outline(const char *text, size_t size,

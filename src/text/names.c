@@ -63,6 +63,22 @@ uint32_t vyre_names_symbol(vyre_names *names, const char *at, uint32_t length) {
     return symbol;
 }
 
+uint32_t vyre_names_other(vyre_names *names, uint32_t symbol) {
+    vyre_symbol row = names->symbols.items[symbol];
+    if (row.other) {
+        return row.other;
+    }
+    uint32_t other = (uint32_t)names->symbols.count;
+    row.binding = row.item = VYRE_NONE;
+    row.type = 0;
+    row.is_program = false;
+    if (!vyre_vec_push(&names->symbols, row)) {
+        return VYRE_NONE;
+    }
+    names->symbols.items[symbol].other = other;
+    return other;
+}
+
 bool vyre_names_bind(vyre_names *names, vyre_name_binding binding) {
     vyre_symbol *symbol = &names->symbols.items[binding.symbol];
     binding.previous = symbol->binding;

@@ -22,6 +22,9 @@ typedef struct vyre_symbol {
     uint8_t token; /* vyre_token_kind: a name, unless it is a keyword or type */
     uint16_t word; /* number of the word of the language, 0 for none */
     uint16_t type; /* the struct of that name, 0 for none */
+    uint8_t part;  /* of the text, that the item is in */
+    bool is_program;
+    uint32_t other; /* the same name where the item is not visible, 0 for none yet */
 } vyre_symbol;
 
 typedef enum vyre_name_kind {
@@ -80,6 +83,9 @@ static inline const vyre_recent_name *vyre_names_recent(const vyre_names *names,
 /* The symbol of a name that stands in the text; VYRE_NONE without memory. It is then a recent
  * one. */
 uint32_t vyre_names_symbol(vyre_names *names, const char *at, uint32_t length);
+
+/* The symbol of the same name without the item; VYRE_NONE without memory. */
+uint32_t vyre_names_other(vyre_names *names, uint32_t symbol);
 
 static inline vyre_str vyre_symbol_text(const vyre_names *names, uint32_t symbol) {
     const vyre_symbol *found = &names->symbols.items[symbol];

@@ -451,6 +451,9 @@ static void explain_item(vyre_parser *parser, vyre_token token) {
         bool is_foreign = near.names[0].data == words[4] || near.names[0].data == words[5];
         foreign = foreign || !is_foreign ? foreign : vyre_foreign_fix(near.names[0]);
     }
+    if (parse_at_word(parser, VYRE_WORD_USE)) {
+        foreign = "move the line to the start of the file, in front of all items";
+    }
     if (parse_at_word(parser, VYRE_WORD_STRUCT)) {
         snprintf(fix, sizeof fix, "write `struct Name { field: type, ... }`");
     }
@@ -561,6 +564,15 @@ static uint32_t parse_step_if(vyre_parser *parser, vyre_spot spot) {
     return parse_open(parser, VYRE_NODE_STEP_IF, VYRE_SEMICOLON_NONE) ? node : 0;
 }
 
+/* Whether a name may be that of a program: one of the text, or of an operation that it uses. */
+static bool may_be_program(const vyre_parser *parser) {
+    const vyre_symbol *symbol = &parser->names->symbols.items[parser->state.token.symbol];
+    bool is_free =
+        symbol->item == VYRE_NONE && vyre_word_of(symbol->word)->class_of != VYRE_WORD_OP;
+    return symbol->is_program ||
+           (is_free && (parser->source->uses_operations || parser->source->lacks_files));
+}
+
 uint32_t parse_step(vyre_parser *parser) {
     vyre_token token = parser->state.token;
     vyre_spot spot = vyre_token_spot(&token);
@@ -634,6 +646,11 @@ uint32_t parse_step(vyre_parser *parser) {
         if (parse_at_word(parser, VYRE_WORD_REQUIRE)) {
             return parse_require(parser, spot);
         }
+        if (may_be_program(parser) && parse_peek(parser).kind == VYRE_TOKEN_LEFT_PAREN) {
+            top(parser)->started = true;
+            uint32_t call = parse_named(parser);
+            return end_step(parser, parse_node(parser, VYRE_NODE_STEP_CALL, spot, 0, call, 0));
+        }
         return complain_step(parser, spot);
     default: return complain_step(parser, spot);
     }
@@ -704,8 +721,10 @@ uint32_t vyre_parse_next(vyre_parser *parser) {
     if (parse_at_item(parser)) {
         if (!block->complained && !was_lost && !parser->source->no_memory && !parser->source->cut) {
             vyre_spot behind = {parser->state.after.line, parser->state.after.column, 1};
+            uint32_t line = block->line;
+            vyre_source_file_of(parser->source, &line);
             parse_error(parser, behind, 507, "close it with `}`",
-                        "the block opened in line %u is not closed", block->line);
+                        "the block opened in line %u is not closed", line);
         }
         for (size_t i = parser->state.base; i < parser->blocks.count; i++) {
             parser->blocks.items[i].complained = true;

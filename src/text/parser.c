@@ -251,7 +251,10 @@ static void explain_type(vyre_parser *parser, vyre_token token) {
         vyre_near_add(&near, vyre_str_of(vyre_type_name(type)));
     }
     for (uint32_t i = 0; i < parser->names->symbols.count; i++) {
-        if (parser->names->symbols.items[i].type) {
+        bool is_hidden = parser->names->symbols.items[i].other == token.symbol;
+        if (parser->names->symbols.items[i].type && is_hidden) {
+            instead = "move the struct into a file that this one uses";
+        } else if (parser->names->symbols.items[i].type) {
             vyre_near_add(&near, vyre_symbol_text(parser->names, i));
         }
     }
@@ -330,6 +333,9 @@ vyre_value_type parse_type(vyre_parser *parser) {
         return VYRE_TYPE_VOID;
     }
     vyre_value_type type = parser->names->symbols.items[token.symbol].type;
+    if (!type && parser->source->lacks_files && !vyre_foreign_type(parse_text(parser, token))) {
+        type = VYRE_FIRST_STRUCT;
+    }
     uint32_t components = parse_vector_count(parser, &token);
     if (components && (!type || parse_peek(parser).kind == VYRE_TOKEN_LESS)) {
         return parse_vector_type(parser, components);

@@ -26,12 +26,38 @@ const char *vyre_source_excerpt(const vyre_source *source, uint32_t line, vyre_s
     return out->text;
 }
 
+uint32_t vyre_source_part_at(const vyre_source *source, const char *at) {
+    uint32_t part = source->part_count ? source->part_count - 1 : 0;
+    while (part && source->parts[part].start > at) {
+        part--;
+    }
+    return part;
+}
+
+uint32_t vyre_source_part_of_line(const vyre_source *source, uint32_t line) {
+    uint32_t part = source->part_count ? source->part_count - 1 : 0;
+    while (part && source->parts[part].lines_before >= line) {
+        part--;
+    }
+    return part;
+}
+
+const char *vyre_source_file_of(const vyre_source *source, uint32_t *line) {
+    const char *own = source->foreign ? source->name : NULL;
+    uint32_t part = vyre_source_part_of_line(source, *line);
+    if (!part) {
+        return own;
+    }
+    *line -= source->parts[part].lines_before;
+    return source->parts[part].file ? source->parts[part].file : own;
+}
+
 vyre_diagnostic vyre_source_place(const vyre_source *source, vyre_spot spot,
                                   vyre_source_line *line) {
     vyre_diagnostic at = {
         .line = spot.line, .column = spot.column, .length = spot.length, .inst = VYRE_NONE};
-    if (source->foreign) {
-        at.file = source->name;
+    at.file = vyre_source_file_of(source, &at.line);
+    if (at.file) {
         at.excerpt = vyre_source_excerpt(source, spot.line, line);
         at.calls = source->calls;
     }
@@ -83,9 +109,11 @@ static const char *find_direction(const char *at, const char *end) {
 /* People see the text around such a character in another order than the parser does. One warning
  * stands for all of them. */
 static void warn_of_direction(vyre_source *source) {
-    const char *first = find_direction(source->text, source->end);
+    const char *mark = memchr(source->text, VYRE_FILE_MARK, (size_t)(source->end - source->text));
+    const char *end = mark ? mark : source->end; /* other files were checked when they were read */
+    const char *first = find_direction(source->text, end);
     size_t count = 0;
-    for (const char *at = first; at; at = find_direction(at + 3, source->end)) {
+    for (const char *at = first; at; at = find_direction(at + 3, end)) {
         count++;
     }
     if (first) {

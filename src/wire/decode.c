@@ -11,12 +11,15 @@
 #include "base/status.h"
 #include "ir/program.h"
 #include "wire/layout.h"
+#include "wire/variants.h"
 
 typedef struct input {
     const uint8_t *bytes;
     size_t size;
     size_t offsets[VYRE_SECTION_COUNT]; /* of the sections; 0 where there is none */
     uint32_t counts[VYRE_SECTION_COUNT];
+    size_t variants, variant_bytes; /* where they are, 0 where there are none */
+    bool is_variant;                /* which has none of its own */
 } input;
 
 static const char *const section_names[VYRE_SECTION_COUNT] = {
@@ -149,22 +152,25 @@ static vyre_status check_section(input *in, size_t entry, uint32_t *next_id, siz
     uint32_t item_bytes = wire_get_u32(row + WIRE_ENTRY_ITEM_BYTES);
     uint32_t count = wire_get_u32(row + WIRE_ENTRY_COUNT);
     uint32_t offset = wire_get_u32(row + WIRE_ENTRY_OFFSET);
-    if (number < *next_id || number >= VYRE_SECTION_COUNT) {
+    bool is_variants = number == WIRE_VARIANTS && *next_id <= number && !in->is_variant;
+    if (!is_variants && (number < *next_id || number >= VYRE_SECTION_COUNT)) {
         return refuse(entry + WIRE_ENTRY_NUMBER, "section %u is unknown or out of order", number);
     }
     vyre_section_id id = (vyre_section_id)number;
-    const char *name = section_names[id];
-    if (item_bytes != vyre_section_item_bytes(id)) {
+    const char *name = is_variants ? "VARIANTS" : section_names[id];
+    size_t right_bytes = is_variants ? 1 : vyre_section_item_bytes(id);
+    uint32_t limit = is_variants ? VYRE_LIMIT_WIRE_BYTES : vyre_section_limit(id);
+    if (item_bytes != right_bytes) {
         return refuse(entry + WIRE_ENTRY_ITEM_BYTES, "items of %s have size %u, expected %zu", name,
-                      item_bytes, vyre_section_item_bytes(id));
+                      item_bytes, right_bytes);
     }
     if (!count) {
         return refuse(entry + WIRE_ENTRY_COUNT, "section %s is listed but has no items", name);
     }
-    if (count > vyre_section_limit(id)) {
+    if (count > limit) {
         return vyre_status_make(VYRE_STATUS_LIMIT, "split the program",
                                 "at byte %zu: section %s has %u items, the limit is %u",
-                                entry + WIRE_ENTRY_COUNT, name, count, vyre_section_limit(id));
+                                entry + WIRE_ENTRY_COUNT, name, count, limit);
     }
     size_t expected = wire_align(*end);
     if (offset != expected) {
@@ -177,8 +183,13 @@ static vyre_status check_section(input *in, size_t entry, uint32_t *next_id, siz
                       "section %s, with %u items, ends after the last byte", name, count);
     }
     vyre_status status = check_padding(in, *end, expected);
-    in->offsets[id] = expected;
-    in->counts[id] = count;
+    if (is_variants) {
+        in->variants = expected;
+        in->variant_bytes = bytes;
+    } else {
+        in->offsets[id] = expected;
+        in->counts[id] = count;
+    }
     *next_id = number + 1;
     *end = expected + bytes;
     return status;
@@ -186,7 +197,8 @@ static vyre_status check_section(input *in, size_t entry, uint32_t *next_id, siz
 
 /* The version is the lowest that has all that is there, as wire_minor says. */
 static vyre_status check_minor(const input *in) {
-    uint32_t needed = in->counts[VYRE_SECTION_DATA]           ? 2
+    uint32_t needed = in->variant_bytes                       ? WIRE_VARIANTS_MINOR
+                      : in->counts[VYRE_SECTION_DATA]         ? 2
                       : in->counts[VYRE_SECTION_REQUIREMENTS] ? 1
                                                               : 0;
     const uint8_t *scopes = in->bytes + in->offsets[VYRE_SECTION_SCOPES];
@@ -291,9 +303,10 @@ static size_t find_fault(const input *in, vyre_fault fault) {
     return in->counts[fault.section] ? entry + WIRE_ENTRY_COUNT : WIRE_AT_SECTIONS;
 }
 
-vyre_status vyre_wire_decode(const uint8_t *bytes, size_t size, vyre_program **out_program) {
+vyre_status wire_decode_one(const uint8_t *bytes, size_t size, bool is_variant,
+                            vyre_program **out_program) {
     *out_program = NULL;
-    input in = {.bytes = bytes, .size = size};
+    input in = {.bytes = bytes, .size = size, .is_variant = is_variant};
     vyre_ir ir = {0};
     vyre_diagnostics *diagnostics = NULL;
     vyre_status status = check_header(&in);
@@ -315,8 +328,19 @@ vyre_status vyre_wire_decode(const uint8_t *bytes, size_t size, vyre_program **o
     if (status && vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
         status = vyre_status_annotate(status, "at byte %zu", find_fault(&in, fault));
     }
+    if (!status) {
+        status = wire_variants_decode(bytes, in.variants, in.variant_bytes, *out_program);
+    }
+    if (status) {
+        vyre_program_release(*out_program);
+        *out_program = NULL;
+    }
 done:
     vyre_sections_free(&ir);
     vyre_diagnostics_free(diagnostics);
     return status;
+}
+
+vyre_status vyre_wire_decode(const uint8_t *bytes, size_t size, vyre_program **out_program) {
+    return wire_decode_one(bytes, size, false, out_program);
 }

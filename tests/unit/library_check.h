@@ -113,7 +113,7 @@ static const char library_types_text[] =
 #define LIBRARY_ROW(dialect, form, entry)                                                          \
     {                                                                                              \
 #dialect "." #entry, #dialect, "1.0.0", VYRE_LIBRARY_##form, "ops/" #dialect ".vyre",      \
-            library_##dialect##_text, sizeof library_##dialect##_text - 1, #entry                  \
+            library_##dialect##_text, sizeof library_##dialect##_text - 1, #entry, NULL, 0         \
     }
 
 static const vyre_library_source library_rows[] = {
@@ -122,7 +122,7 @@ static const vyre_library_source library_rows[] = {
     LIBRARY_ROW(far, PROGRAM, copy),
     LIBRARY_ROW(far, PROGRAM, odd),
     LIBRARY_ROW(far, PROGRAM, scale),
-    {"io.read", "io", "1.0.0", VYRE_LIBRARY_OPAQUE, NULL, NULL, 0, NULL},
+    {"io.read", "io", "1.0.0", VYRE_LIBRARY_OPAQUE, NULL, NULL, 0, NULL, NULL, 0},
     LIBRARY_ROW(loops, PROGRAM, a),
     LIBRARY_ROW(loops, PROGRAM, b),
     LIBRARY_ROW(loops, FUNCTION, ping),

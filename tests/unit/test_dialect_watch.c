@@ -116,6 +116,30 @@ static void edits_are_followed_by_looking(void **state) {
     follow_edits(true);
 }
 
+/* A file that a source uses is part of it. */
+static void used_files_are_followed(void **state) {
+    (void)state;
+    write_dialect("d", "w", "1.0.0", "grow(a)");
+    write_file("d/w.vyre", "use \"grow.vyre\";\nfn f(a: u32) -> u32 { return grow(a); }\n");
+    write_file("d/grow.vyre", "fn grow(a: u32) -> u32 { return a + 1; }\n");
+    start(false);
+    expect_told("added w.f");
+    assert_int_equal(result_of("w.f"), 6);
+    write_file("d/grow.vyre", "fn grow(a: u32) -> u32 { return a + 2; }\n");
+    expect_told("changed w.f");
+    assert_int_equal(result_of("w.f"), 7);
+    write_dialect("d", "x", "1.0.0", "w.f(a) * 10");
+    expect_told("added x.f");
+    assert_int_equal(result_of("x.f"), 70);
+    assert_int_equal(unlink(below("d/grow.vyre")), 0);
+    expect_told("refused w.toml (kept)");
+    assert_int_equal(result_of("w.f"), 7);
+    write_file("d/w.vyre", "use \"../grow.vyre\";\nfn f(a: u32) -> u32 { return grow(a); }\n");
+    write_file("grow.vyre", "fn grow(a: u32) -> u32 { return a + 3; }\n");
+    expect_told("refused w.toml (kept)");
+    assert_int_equal(result_of("w.f"), 7);
+}
+
 /* Nothing is told, or installed, where nothing has changed. */
 static void idle_changes_are_not_told(void **state) {
     (void)state;
@@ -197,13 +221,10 @@ static void reload_is_quick(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(edits_are_followed_by_events),
-        TEST(edits_are_followed_by_looking),
-        TEST(idle_changes_are_not_told),
-        TEST(steps_of_an_edit_are_one),
-        TEST(folders_may_go_and_come),
-        TEST(missing_folders_are_errors),
-        TEST(reload_is_quick),
+        TEST(edits_are_followed_by_events), TEST(edits_are_followed_by_looking),
+        TEST(used_files_are_followed),      TEST(idle_changes_are_not_told),
+        TEST(steps_of_an_edit_are_one),     TEST(folders_may_go_and_come),
+        TEST(missing_folders_are_errors),   TEST(reload_is_quick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@ syntax keyword vyreBarrier barrier grid_barrier
 syntax keyword vyreBoolean true false
 syntax keyword vyreType bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
 syntax keyword vyreConversion bitcast
+syntax match   vyreItem #^\s*\<use\>\ze\s\+["A-Za-z_]#
 syntax match   vyreItem "\<struct\>\ze\s\+\h\w*\s*{" nextgroup=vyreItemName skipwhite
 syntax match   vyreType "\<\%(vec2\|vec3\|vec4\)\>\ze\s*[<(]"
 

@@ -11,5 +11,8 @@ static vyre_status show_ptx(const vyre_program *program, vyre_strbuf *out) {
 static const vyre_stage stages[] = {CUDA_STAGES(STAGE){NULL, NULL}};
 static const vyre_option *const options[] = {CUDA_OPTIONS(VYRE_OPTION_LIST) NULL};
 
-const vyre_builtin cuda_builtin = {
-    .bundle = &cuda_bundle, .emitter = &cuda_emitter, .stages = stages, .options = options};
+const vyre_builtin cuda_builtin = {.bundle = &cuda_bundle,
+                                   .is_gpu = true,
+                                   .emitter = &cuda_emitter,
+                                   .stages = stages,
+                                   .options = options};
