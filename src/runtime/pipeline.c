@@ -172,8 +172,8 @@ static vyre_status check_ops(const vyre_backend *backend, const vyre_program *pr
     const vyre_ir *ir = vyre_program_ir(program);
     for (uint32_t i = 0; i < ir->inst_count; i++) {
         uint32_t op = ir->insts[i].op;
-        if (op == VYRE_OP_GRID_BARRIER && splits) {
-            continue; /* it is none of the backend's */
+        if ((op == VYRE_OP_GRID_BARRIER && splits) || vyre_op_is_message(op)) {
+            continue; /* the host takes it out */
         }
         if (op >= 8 * sizeof *ops || !(ops->words[op / 64] >> (op % 64) & 1)) {
             return vyre_status_make(

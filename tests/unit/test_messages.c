@@ -81,7 +81,27 @@ static const char types_text[] = "-3 -300 -70000 -1099511627776\n"
 
 /* Devices */
 
+/* A backend of the first edition: without phases, and without the operations of messages. */
+static mock *make_plain(void) {
+    static vyre_op_set ops;
+    ops = *vyre_core_supported_ops();
+    ops.words[VYRE_OP_PRINT / 64] &= ~(UINT64_C(1) << VYRE_OP_PRINT % 64);
+    ops.words[VYRE_OP_ASSERT / 64] &= ~(UINT64_C(1) << VYRE_OP_ASSERT % 64);
+    return mock_create(&(mock_spec){
+        .single_phase = true,
+        .slots = MOCK_BIT(max_workgroup_size) | MOCK_BIT(max_workgroups_per_dimension) |
+                 MOCK_BIT(max_invocations_per_workgroup) | MOCK_BIT(max_storage_buffer_bytes) |
+                 MOCK_BIT(supported_ops),
+        .max_workgroup_size = {1024, 1024, 1024},
+        .max_invocations = 1024,
+        .max_workgroups = {UINT32_MAX, UINT32_MAX, UINT32_MAX},
+        .max_storage_buffer_bytes = UINT32_MAX,
+        .ops = &ops,
+    });
+}
+
 typedef struct devices {
+    mock *plain;
     vyre_device *items[8];
     const char *names[8];
     size_t count;
@@ -89,9 +109,11 @@ typedef struct devices {
 
 static void open_devices(devices *all) {
     static const char *const lanes[] = {"1", "4", "8", "16"};
-    *all = (devices){.count = 2, .names = {"reference", "reference, seed 5"}};
+    *all = (devices){.count = 3, .names = {"reference", "reference, seed 5", "without phases"}};
     expect_ok(vyre_reference_open(&(vyre_reference_options){0}, &all->items[0]));
     expect_ok(vyre_reference_open(&(vyre_reference_options){.seed = 5}, &all->items[1]));
+    all->plain = make_plain();
+    all->items[2] = contract_device(all->plain);
     for (size_t i = 0; i < 4 && cpu_check_available(); i++) {
         vyre_backend made = {.host = vyre_host_services()};
         setenv("VYRE_CPU_LANES", lanes[i], 1);
@@ -106,6 +128,7 @@ static void close_devices(devices *all) {
     for (size_t i = 0; i < all->count; i++) {
         vyre_device_release(all->items[i]);
     }
+    mock_free(all->plain);
 }
 
 static void add_line(void *user, const vyre_message *message) {
@@ -118,7 +141,7 @@ static void add_line(void *user, const vyre_message *message) {
 static vyre_status run(const devices *all, size_t device, const vyre_program *program,
                        const vyre_input *inputs, size_t count, const vyre_dispatch_config *config,
                        vyre_outputs *outputs) {
-    if (device > 1) {
+    if (device > 2) {
         setenv("VYRE_CPU_LANES", all->names[device], 1);
     }
     vyre_status status =
@@ -137,6 +160,7 @@ static void expect_text(const char *source, const vyre_input *inputs, size_t cou
         vyre_prints prints = {add_line, &text, limit, 77};
         const vyre_dispatch_config config = {.prints = &prints};
         vyre_outputs outputs, plain;
+        expect_ok(vyre_device_check_program(all.items[i], program));
         expect_ok(run(&all, i, program, inputs, count, &config, &outputs));
         if (strcmp(vyre_strbuf_string(&text), expected) != 0) {
             fail_msg("%s: %s\nexpected: %s", all.names[i], vyre_strbuf_string(&text), expected);
