@@ -142,16 +142,6 @@ void vyre_bits_print(vyre_strbuf *out, vyre_type type, uint64_t bits) {
     }
 }
 
-void vyre_message_escape(vyre_strbuf *out, vyre_str text) {
-    for (size_t i = 0; i < text.size; i++) {
-        bool is_brace = text.data[i] == '{' || text.data[i] == '}';
-        vyre_strbuf_putc(out, text.data[i]);
-        if (is_brace) {
-            vyre_strbuf_putc(out, text.data[i]);
-        }
-    }
-}
-
 void vyre_message_format(vyre_strbuf *out, vyre_str text, const vyre_type *types,
                          const uint64_t *bits) {
     uint32_t value = 0;

@@ -42,9 +42,6 @@ vyre_str vyre_message_text(const vyre_ir *ir, const vyre_inst *inst);
 bool vyre_message_check(vyre_op op, vyre_str text, const vyre_type *types, uint32_t count,
                         vyre_rule_error *error);
 
-/* Doubles the braces of what is to appear as it is. */
-void vyre_message_escape(vyre_strbuf *out, vyre_str text);
-
 /* Appends the text with these values, given as bits. Texts and types have been checked. */
 void vyre_message_format(vyre_strbuf *out, vyre_str text, const vyre_type *types,
                          const uint64_t *bits);
