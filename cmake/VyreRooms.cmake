@@ -38,6 +38,11 @@ const char vyre_math_f64_text[] = @math_f64@;
 " @ONLY)
 list(APPEND VYRE_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/generated/pass/math_text.c)
 
+vyre_embed(sum ${PROJECT_SOURCE_DIR}/src/text/sum.vyre)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/text/sum_text.c
+     CONTENT "extern const char vyre_sum_text[];\nconst char vyre_sum_text[] = @sum@;\n" @ONLY)
+list(APPEND VYRE_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/generated/text/sum_text.c)
+
 # Conformance: programs that are text, and the digests of what all cases give.
 vyre_embed(suite_programs ${PROJECT_SOURCE_DIR}/src/conform/suite_programs.txt)
 vyre_embed(suite_records ${PROJECT_SOURCE_DIR}/src/conform/suite_records.txt)

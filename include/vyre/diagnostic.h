@@ -63,6 +63,7 @@ typedef enum vyre_severity { VYRE_SEVERITY_ERROR, VYRE_SEVERITY_WARNING } vyre_s
     X(506, ERROR, "values do not match their block")                                               \
     X(507, ERROR, "block is not closed")                                                           \
     X(508, ERROR, "range never runs")                                                              \
+    X(509, ERROR, "case is listed twice")                                                          \
     X(601, ERROR, "domain is not valid")                                                           \
     X(602, ERROR, "workgroup or subgroup is not valid")                                            \
     X(603, ERROR, "needs a workgroup clause")                                                      \

@@ -5,6 +5,7 @@
  * generate_small.c   small programs, one a rule       generate_special.c  what goes into them
  * generate_message.c prints and asserts
  * generate_steps.c   swaps, branches, counters in sizes  generate_turns.c  small ones of these
+ * generate_sums.c    small programs that sum floats
  *
  * What makes programs free of races: between two points where all invocations meet (the start of a
  * phase, a grid barrier; for shared arrays a barrier) every array is used in one way alone. It is
@@ -117,6 +118,8 @@ uint32_t generate_side(generator *g, uint32_t side);
 uint32_t generate_shared(generator *g, vyre_type type, uint32_t length);
 /* A small program about one kind of them. */
 void generate_turns(generator *g, uint32_t turn);
+/* A small program that sums floats. */
+VYRE_MUST_USE vyre_status generate_sums(uint64_t seed, uint32_t turn, conform_trial *out_trial);
 /* A phase, and a repeat that counts down in memory. */
 void generate_phase(generator *g);
 void generate_countdown(generator *g);

@@ -506,7 +506,12 @@ static bool check_atomic(vyre_builder *builder, vyre_op op, uint32_t resource,
                               row->kind == VYRE_RESOURCE_PRIVATE ? "private" : "only read", name);
     }
     if (!vyre_rule_atomic_type((vyre_type)row->type)) {
-        return builder_refuse(builder, 404, "use elements of i32, u32, i64 or u64",
+        bool is_sum = (op == VYRE_OP_ATOMIC_ADD || op == VYRE_OP_ATOMIC_SUB) &&
+                      vyre_type_class_of((vyre_type)row->type) == VYRE_CLASS_FLOAT;
+        return builder_refuse(builder, 404,
+                              is_sum ? "declare `scratch s: sum<f32>[n];`, add with sum_add(s[k], "
+                                       "x), and read f32(s[k]) in a later phase"
+                                     : "use elements of i32, u32, i64 or u64",
                               "`%s` takes i32, u32, i64 and u64, and the elements of `%s` are %s",
                               name, array_name(builder, resource),
                               vyre_type_name((vyre_type)row->type));

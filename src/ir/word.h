@@ -65,7 +65,11 @@
     X(LENGTH, "length")                                                                            \
     X(NORMALIZE, "normalize")                                                                      \
     X(ANY, "any")                                                                                  \
-    X(ALL, "all")
+    X(ALL, "all")                                                                                  \
+    X(SUM, "sum")                                                                                  \
+    X(SUM_ADD, "sum_add")                                                                          \
+    X(SUM_CLEAR, "sum_clear")                                                                      \
+    X(MATCH, "match")
 
 /* X(NAME, name, operands, class of their type, documentation): functions that are short for a few
  * operations. The operands are a, b, c. */

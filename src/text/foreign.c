@@ -160,7 +160,7 @@ static const char statements[] =
     ROW("if", "write `if condition { a } else { b }`, or select(condition, a, b)")
     ROW("by", "write `step`")
     ROW("elif elseif elsif", "write `else if`")
-    ROW("switch match case", "write a chain of `if`, `else if` and `else`")
+    ROW("switch case default", "write `match n { 0 => { ... } 1, 2 => { ... } else => { ... } }`")
     ROW("do until", "write `loop { ... if done { break; } }`")
     ROW("foreach", "write `for i in 0..len(a) { ... }`")
     ROW("goto", "use loops with `break` and `continue`, or `return`")

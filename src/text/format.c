@@ -19,6 +19,7 @@ typedef struct piece {
     bool unary;       /* an operator in front of its operand */
     bool angle;       /* <, > or >> around a type */
     bool fields;      /* the brace of a struct, or a comma between its fields */
+    bool is_case;     /* an `else` of a match */
     bool line_before; /* the author began a line here */
     bool gap_before;  /* and left one empty before it */
     bool breaks;      /* a comment that ends its line, or has several */
@@ -142,6 +143,9 @@ static void classify(formatter *f) {
         classify_sign(f, &c, here);
         classify_angle(&c, here);
         classify_struct(f, &c, here);
+        if (here->kind == VYRE_TOKEN_GIVES && c.before && c.before->kind == VYRE_TOKEN_ELSE) {
+            f->pieces.items[c.before - f->pieces.items].is_case = true;
+        }
         c.before = here;
     }
 }
@@ -274,7 +278,7 @@ static bool is_flat(const formatter *f, size_t open, size_t column) {
         depth += here->kind == VYRE_TOKEN_LEFT_BRACE;
         if (here->kind == VYRE_TOKEN_RIGHT_BRACE && --depth == 0) {
             const piece *next = next_token(f, i);
-            if (!next || next->kind != VYRE_TOKEN_ELSE) {
+            if (!next || next->kind != VYRE_TOKEN_ELSE || next->is_case) {
                 return true;
             }
         }
@@ -346,6 +350,10 @@ static bool wants_line(const formatter *f, const piece *left, const piece *right
         }
         break;
     case VYRE_TOKEN_ELSE:
+        if (!right->is_case) {
+            return false;
+        }
+        break;
     case VYRE_TOKEN_SEMICOLON:
     case VYRE_TOKEN_COMMA: return false;
     default: break;
@@ -434,7 +442,10 @@ static void put_piece(formatter *f, size_t index) {
         break;
     case VYRE_TOKEN_RIGHT_BRACKET: f->brackets -= f->brackets > 0; break;
     case VYRE_TOKEN_COMMA: f->in_statement = !here->fields; break;
-    case VYRE_TOKEN_ELSE: f->in_statement = f->else_open = true; break;
+    case VYRE_TOKEN_ELSE:
+        f->in_statement = true;
+        f->else_open = !here->is_case;
+        break;
     default: f->in_statement = true; break;
     }
 }

@@ -465,9 +465,11 @@ static vyre_token_kind punctuation(const char *at, size_t left, uint32_t *length
         *length = 2 + shifts;
         return shifts ? operators[first].shifts : operators[first].doubled;
     }
-    bool is_arrow = first == '-' && second == '>';
+    bool is_arrow = (first == '-' || first == '=') && second == '>';
     *length = 1 + is_arrow;
-    return is_arrow ? VYRE_TOKEN_ARROW : (vyre_token_kind)operators[first].alone;
+    return !is_arrow      ? (vyre_token_kind)operators[first].alone
+           : first == '-' ? VYRE_TOKEN_ARROW
+                          : VYRE_TOKEN_GIVES;
 }
 
 /* Tokens that are neither names nor single characters. */

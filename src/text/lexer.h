@@ -23,6 +23,7 @@
     X(DOT, ".")                                                                                    \
     X(RANGE, "..")                                                                                 \
     X(ARROW, "->")                                                                                 \
+    X(GIVES, "=>")                                                                                 \
     X(PLUS, "+")                                                                                   \
     X(MINUS, "-")                                                                                  \
     X(STAR, "*")                                                                                   \

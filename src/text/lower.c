@@ -1,4 +1,5 @@
 #include "text/lower.h"
+#include "text/lower_sum.h"
 
 #include <string.h>
 
@@ -25,6 +26,7 @@ bool lower_start(vyre_lower *lower, const char *name) {
     lower->builder = lower->spare;
     lower->program++;
     lower->shapes.count = 0;
+    lower->has_sums = lower->adds = false;
     return true;
 }
 
@@ -198,7 +200,8 @@ const char *lower_kind_of(const vyre_lower *lower, uint32_t symbol) {
 }
 
 static bool is_function_word(uint32_t word) {
-    return word >= VYRE_WORD_VEC2 && word <= VYRE_WORD_ALL;
+    return (word >= VYRE_WORD_VEC2 && word <= VYRE_WORD_ALL) ||
+           lower_is_sum_word((vyre_context_word)word);
 }
 
 vyre_context_word lower_function_word(const vyre_unit *unit, uint32_t symbol) {

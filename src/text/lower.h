@@ -6,7 +6,10 @@
  * lower.c            the state, names and reports
  * lower_program.c    programs, phases, repeats
  * lower_statement.c  declarations and assignments
+ * lower_let.c        a `let` of a plain number, whose type its first use decides
  * lower_block.c      if, loops, inline, and the jumps out of them
+ * lower_label.c      labels of loops, and jumps to them
+ * lower_match.c      match
  * lower_range.c      the range of a `for`
  * lower_expression.c numbers, operators, names, conversions
  * lower_composite.c  values of several scalars: vectors and structs, their parts, making them
@@ -18,6 +21,7 @@
  * lower_size.c       sizes, and constants of the file
  * lower_struct.c     structs of the file
  * lower_array.c      constant arrays, arrays of several dimensions
+ * lower_sum.c        reproducible sums of floats
  * lower_use.c        `use` lines: the files of a text, operations without their dialect
  * lower_variant.c    the same program again, with operations in other forms
  * lower_unit.c       texts and their items, going from one to another and back
@@ -137,6 +141,15 @@ typedef struct vyre_lower_block {
     uint32_t results, result_count;  /* NAMEs of what it gives, in block_names */
     uint32_t carried, carried_count; /* NAMEs of what a loop carries, in block_names */
     uint32_t carried_values;         /* the scalars of all that it carries */
+    uint32_t matched, branches;      /* of a match: the value, and its open `if`s */
+    uint8_t matched_type;            /* vyre_type */
+    bool has_else;                   /* the last case has come */
+    vyre_node label;                 /* of a loop: a NAME, or nothing */
+    uint32_t leaving;                /* the variable that says where jumps to the label go */
+    bool is_named;                   /* by a jump */
+    bool has_break, has_continue;    /* jumps to the label leave loops inside */
+    bool is_passed;                  /* jumps to the label of a loop around it leave this one */
+    size_t cases;                    /* the first of its numbers */
 } vyre_lower_block;
 
 #define VYRE_NOT_RETURNED SIZE_MAX
@@ -225,6 +238,8 @@ typedef struct vyre_lower {
     VYRE_VEC(vyre_operand) operands;  /* lists of what arguments gave */
     VYRE_VEC(vyre_text_place) places; /* lists of what is assigned to */
     VYRE_VEC(uint32_t) spine;         /* operators under construction */
+    vyre_node label;                  /* of the loop that follows */
+    VYRE_VEC(uint64_t) cases;         /* numbers of cases so far, by the `match`es that are open */
     size_t frame;                     /* first block of the current function */
     uint32_t function;                /* the current one, VYRE_NONE in the program itself */
     size_t returned;                  /* where in values a spliced function's results are */
@@ -238,6 +253,8 @@ typedef struct vyre_lower {
     uint32_t foreign_line;            /* of the latest report of a word of other languages */
     uint64_t inlined;                 /* nodes of inlined functions, of the whole file */
     bool exhausted;                   /* they were too many, as has been reported */
+    bool has_sums;                    /* the program declares some */
+    bool adds;                        /* the phase adds to them */
     VYRE_VEC(vyre_array_shape) shapes;
     VYRE_VEC(uint8_t) written; /* by resource: whether something may have written it */
     VYRE_VEC(vyre_fill) fills;
@@ -528,8 +545,9 @@ vyre_operand lower_look_through(vyre_lower *lower, vyre_node call);
  * gives another number. */
 void lower_several(vyre_lower *lower, uint32_t number, uint32_t count);
 
-/* An array that a name stands for, NULL if none; reports. */
+/* An array that a name stands for, NULL if none; reports. lower_array refuses sums. */
 const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol);
+const vyre_name_binding *lower_array_or_sums(vyre_lower *lower, vyre_node node, uint32_t symbol);
 
 /* Zeros an array. */
 void lower_clear(vyre_lower *lower, const vyre_name_binding *array);
@@ -554,6 +572,10 @@ static inline vyre_function *lower_function_of(vyre_callee callee) {
 /* Inlines what a CALL calls. The scalars of its results are pushed onto `values`, VYRE_NONE where
  * something is wrong; their types are the function's. */
 void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call);
+
+/* The same with arguments that stand in `values` from `arguments` on: a shape for each, then what
+ * they are. They fit. */
+void lower_inline_values(vyre_lower *lower, vyre_callee callee, size_t arguments, vyre_spot call);
 
 /* Whether a call, with that number of arguments, is possible here and now; reports if not. */
 bool lower_may_call(vyre_lower *lower, vyre_callee callee, vyre_node call, uint32_t wanted);
@@ -648,6 +670,11 @@ uint32_t lower_dimension_of(vyre_lower *lower, const vyre_name_binding *array, u
 /* A length of the constant array that a symbol stands for, of the dimension that a node names. */
 vyre_operand lower_constant_dimension(vyre_lower *lower, uint32_t symbol, uint32_t node);
 
+/* Whether `len` has an array and maybe a dimension; reports if not. And its value where a constant
+ * is computed: of a constant array. */
+bool lower_check_len(vyre_lower *lower, vyre_node call);
+vyre_operand lower_constant_length(vyre_lower *lower, vyre_node call);
+
 /* An element of a constant array where a constant is computed. */
 vyre_operand lower_constant_element(vyre_lower *lower, vyre_node element);
 
@@ -726,6 +753,9 @@ vyre_callee lower_operation_by_id(vyre_lower *lower, vyre_node call, const char 
 
 /* Enters the library unless the parse has; false after a report. */
 bool lower_enter_library(vyre_lower *lower, vyre_spot spot, vyre_str id);
+
+/* The entry of a text, which is read if it was not yet; without a unit after a report. */
+vyre_callee lower_entry_of(vyre_lower *lower, vyre_node call, const vyre_library_source *source);
 
 /* What to do about a call that is wrong: write it as the operation's text has it. A function is
  * near at hand, so there it is `otherwise`. */

@@ -3,6 +3,7 @@
 #include "ir/builder.h"
 #include "ir/lookup.h"
 #include "text/lower.h"
+#include "text/lower_sum.h"
 
 /* A constant array whose elements are being computed. */
 typedef struct filling {
@@ -241,8 +242,9 @@ static uint32_t length_value(vyre_lower *lower, const vyre_array_shape *shape, u
 
 uint32_t lower_length_value(vyre_lower *lower, const vyre_name_binding *array, uint32_t dimension) {
     vyre_array_shape shape = shape_of(lower, array);
-    return shape.dimensions == 1 ? vyre_build_len(lower->builder, array->handle)
-                                 : length_value(lower, &shape, dimension);
+    return shape.dimensions > 1 ? length_value(lower, &shape, dimension)
+           : array->sum         ? lower_sum_length(lower, array)
+                                : vyre_build_len(lower->builder, array->handle);
 }
 
 static void report_no_dimension(vyre_lower *lower, vyre_spot spot, uint32_t dimensions,
@@ -462,6 +464,34 @@ vyre_operand lower_constant_dimension(vyre_lower *lower, uint32_t symbol, uint32
     return value.kind == VYRE_OPERAND_VALUE
                ? lower_constant(lower, VYRE_TYPE_U32, constant->lengths[value.value])
                : lower_poison();
+}
+
+/* `len` may name a dimension behind the array. */
+bool lower_check_len(vyre_lower *lower, vyre_node call) {
+    return vyre_parser_count(&lower->parser, call.b) == 2 ||
+           lower_check_count(lower, call, "len", 1);
+}
+
+vyre_operand lower_constant_length(vyre_lower *lower, vyre_node call) {
+    if (!lower_check_len(lower, call)) {
+        return lower_poison();
+    }
+    vyre_node node = lower_node(lower, vyre_parser_item(&lower->parser, call.b, 0));
+    const vyre_name_binding *array =
+        node.kind == VYRE_NODE_NAME && !vyre_names_find(&lower->unit->names, node.a)
+            ? lower_constant_array(lower, node.a)
+            : NULL;
+    if (!array && node.kind != VYRE_NODE_ERROR) {
+        lower_report(lower, vyre_node_spot(&call), 307, "write the name of a constant array",
+                     "the operand of `len` is not known at compile time");
+    }
+    if (!array || array->kind != VYRE_BINDING_ARRAY) {
+        return lower_poison();
+    }
+    if (vyre_parser_count(&lower->parser, call.b) == 1) {
+        return lower_constant(lower, VYRE_TYPE_U32, array->bits);
+    }
+    return lower_constant_dimension(lower, node.a, vyre_parser_item(&lower->parser, call.b, 1));
 }
 
 vyre_operand lower_constant_element(vyre_lower *lower, vyre_node element) {

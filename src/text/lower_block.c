@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "text/lower.h"
+#include "text/lower_match.h"
 
 static vyre_lower_block *top(vyre_lower *lower) {
     return &lower->blocks.items[lower->blocks.count - 1];
@@ -183,6 +184,7 @@ void lower_head(vyre_lower *lower, uint32_t number) {
     vyre_node node = lower_node(lower, number);
     vyre_lower_block *outer = top(lower);
     vyre_lower_block block = {.kind = node.kind, .warned = outer->warned};
+    lower_take_label(lower, &block);
     bool may_give = node.kind != VYRE_NODE_WHILE && node.kind != VYRE_NODE_BLOCK;
     bool chained = node.kind == VYRE_NODE_IF && node.detail;
     if (chained && outer->gives) {
@@ -202,6 +204,7 @@ void lower_head(vyre_lower *lower, uint32_t number) {
         break;
     case VYRE_NODE_FOR: lower_for(lower, node, block); break;
     case VYRE_NODE_WHILE: lower_while(lower, node, block); break;
+    case VYRE_NODE_MATCH: lower_match(lower, node, block); break;
     case VYRE_NODE_LOOP:
         if (lower_carried(lower, node.a, &block)) {
             open_loop(lower, node, block, NULL, false, (vyre_node){0});
@@ -243,6 +246,7 @@ static void end_in_builder(vyre_lower *lower, const vyre_lower_block *block) {
     case VYRE_NODE_IF:
     case VYRE_NODE_ELSE: vyre_build_if_end(lower->builder, count, results); break;
     case VYRE_NODE_INLINE: vyre_build_inline_end(lower->builder, count, results); break;
+    case VYRE_NODE_MATCH: lower_match_end(lower, block, count); break;
     default: vyre_build_loop_end(lower->builder, count, results); break;
     }
 }
@@ -271,6 +275,7 @@ void lower_end(vyre_lower *lower, vyre_node node) {
         break;
     case VYRE_NODE_IF:
     case VYRE_NODE_ELSE:
+    case VYRE_NODE_MATCH:
     case VYRE_NODE_INLINE: end_in_builder(lower, &block); break;
     case VYRE_NODE_PHASE: vyre_build_phase_end(lower->builder); break;
     case VYRE_NODE_REPEAT: vyre_build_repeat_end(lower->builder); break;
@@ -279,6 +284,10 @@ void lower_end(vyre_lower *lower, vyre_node node) {
     default: break;
     }
     lower_close(lower);
+    if (block.kind == VYRE_NODE_CASE) {
+        return;
+    }
+    lower_labels_end(lower, &block);
     if (block.chained) {
         vyre_build_yield(lower->builder, (uint32_t)(lower->values.count - base),
                          lower->values.items + base);
@@ -354,7 +363,8 @@ static vyre_lower_block *find_target(vyre_lower *lower, vyre_node_kind jump) {
         vyre_lower_block *block = &lower->blocks.items[i - 1];
         bool is_loop = block->kind == VYRE_NODE_FOR || block->kind == VYRE_NODE_LOOP ||
                        block->kind == VYRE_NODE_WHILE;
-        bool is_branch = block->kind == VYRE_NODE_IF || block->kind == VYRE_NODE_ELSE;
+        bool is_branch = block->kind == VYRE_NODE_IF || block->kind == VYRE_NODE_ELSE ||
+                         block->kind == VYRE_NODE_CASE;
         switch (jump) {
         case VYRE_NODE_YIELD:
             if (block->kind != VYRE_NODE_BLOCK) {
@@ -475,6 +485,9 @@ void lower_unread(vyre_lower *lower) {
 
 void lower_jump(vyre_lower *lower, uint32_t number) {
     vyre_node node = lower_node(lower, number);
+    if (lower_labelled_jump(lower, node)) {
+        return;
+    }
     vyre_lower_block *found = find_target(lower, (vyre_node_kind)node.kind);
     vyre_lower_block target = found ? *found : (vyre_lower_block){0};
     vyre_spot spot = vyre_node_spot(&node);

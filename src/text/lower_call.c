@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "text/lower.h"
+#include "text/lower_let.h"
+#include "text/lower_sum.h"
 
 static uint32_t argument(const vyre_lower *lower, vyre_node call, uint32_t index) {
     return vyre_parser_item(&lower->parser, call.b, index);
@@ -192,6 +194,7 @@ static vyre_operand lower_values(vyre_lower *lower, vyre_node node, const vyre_w
     }
     vyre_operand operands[3];
     vyre_type same = VYRE_TYPE_VOID;
+    uint32_t nodes[3], shared = 0; /* bits of those that have one type */
     bool valid = true, composite = false;
     for (uint32_t i = 0; i < call.count; i++) {
         enum role role = role_of(rule, i);
@@ -199,7 +202,12 @@ static vyre_operand lower_values(vyre_lower *lower, vyre_node node, const vyre_w
                          : role == ROLE_BOOL ? VYRE_TYPE_BOOL
                          : same              ? same
                                              : plain_type(rule, call.expected);
-        operands[i] = lower_expression(lower, argument(lower, node, i), hint);
+        nodes[i] = argument(lower, node, i);
+        operands[i] = lower_expression(lower, nodes[i], hint);
+        shared |= role == ROLE_SAME ? 1u << i : 0;
+        if (role == ROLE_U32) {
+            lower_adopt(lower, nodes[i], &operands[i], VYRE_TYPE_U32);
+        }
         valid &= operands[i].kind != VYRE_OPERAND_POISON;
         composite |= operands[i].kind == VYRE_OPERAND_COMPOSITE;
         if (operands[i].kind >= VYRE_OPERAND_VALUE && role == ROLE_SAME) {
@@ -210,6 +218,7 @@ static vyre_operand lower_values(vyre_lower *lower, vyre_node node, const vyre_w
     if (!valid) {
         return lower_poison();
     }
+    lower_adopt_same(lower, nodes, operands, call.count, shared);
     if (!composite) {
         return apply_scalars(lower, &call, operands, spot);
     }
@@ -251,7 +260,7 @@ static void lower_group(vyre_lower *lower, vyre_node call) {
 
 /* Operations on arrays */
 
-const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol) {
+const vyre_name_binding *lower_array_or_sums(vyre_lower *lower, vyre_node node, uint32_t symbol) {
     vyre_name_binding *binding = vyre_names_find(&lower->unit->names, symbol);
     const vyre_word *word = lower_word(lower, symbol);
     const vyre_name_binding *constant = binding ? NULL : lower_constant_array(lower, symbol);
@@ -334,39 +343,10 @@ bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_bin
     return false;
 }
 
-/* `len` may name a dimension behind the array. */
-static bool check_len(vyre_lower *lower, vyre_node call) {
-    return vyre_parser_count(&lower->parser, call.b) == 2 ||
-           lower_check_count(lower, call, "len", 1);
-}
-
-/* len(a) where a constant is computed: of a constant array. */
-static vyre_operand lower_constant_length(vyre_lower *lower, vyre_node call) {
-    if (!check_len(lower, call)) {
-        return lower_poison();
-    }
-    vyre_node node = lower_node(lower, argument(lower, call, 0));
-    const vyre_name_binding *array =
-        node.kind == VYRE_NODE_NAME && !vyre_names_find(&lower->unit->names, node.a)
-            ? lower_constant_array(lower, node.a)
-            : NULL;
-    if (!array && node.kind != VYRE_NODE_ERROR) {
-        lower_report(lower, vyre_node_spot(&call), 307, "write the name of a constant array",
-                     "the operand of `len` is not known at compile time");
-    }
-    if (!array || array->kind != VYRE_BINDING_ARRAY) {
-        return lower_poison();
-    }
-    if (vyre_parser_count(&lower->parser, call.b) == 1) {
-        return lower_constant(lower, VYRE_TYPE_U32, array->bits);
-    }
-    return lower_constant_dimension(lower, node.a, argument(lower, call, 1));
-}
-
 /* len(a) and clear(a) */
 static vyre_operand lower_of_array(vyre_lower *lower, vyre_node call, const vyre_word *word) {
     bool is_len = word->code == VYRE_OP_LEN;
-    if (is_len ? !check_len(lower, call) : !lower_check_count(lower, call, word->text, 1)) {
+    if (is_len ? !lower_check_len(lower, call) : !lower_check_count(lower, call, word->text, 1)) {
         return lower_poison();
     }
     vyre_node node = lower_node(lower, argument(lower, call, 0));
@@ -379,11 +359,15 @@ static vyre_operand lower_of_array(vyre_lower *lower, vyre_node call, const vyre
         }
         return lower_poison();
     }
-    const vyre_name_binding *array = lower_array(lower, node, node.a);
+    const vyre_name_binding *array =
+        is_len ? lower_array_or_sums(lower, node, node.a) : lower_array(lower, node, node.a);
     if (!array) {
         return lower_poison();
     }
     lower_at(lower, vyre_node_spot(&call));
+    if (is_len && array->sum && vyre_parser_count(&lower->parser, call.b) == 1) {
+        return lower_built(lower, lower_sum_length(lower, array));
+    }
     if (is_len && vyre_parser_count(&lower->parser, call.b) == 2) {
         vyre_name_binding own = *array;
         uint32_t dimension = lower_dimension_of(lower, &own, argument(lower, call, 1));
@@ -482,8 +466,11 @@ static vyre_operand lower_of_element(vyre_lower *lower, vyre_node call, const vy
     vyre_type type = valid ? vyre_scalar_of(place.type) : VYRE_TYPE_VOID;
     uint32_t operands[2] = {VYRE_NONE, VYRE_NONE};
     for (uint32_t i = 0; i < values; i++) {
-        operands[i] = lower_value(lower, argument(lower, call, 1 + i), type, NULL);
-        valid &= operands[i] != VYRE_NONE;
+        uint32_t node = argument(lower, call, 1 + i);
+        vyre_operand operand = lower_expression(lower, node, type);
+        lower_adopt(lower, node, &operand, type);
+        valid &= lower_settle(lower, &operand, type, lower_spot(lower, node));
+        operands[i] = (uint32_t)operand.value;
     }
     vyre_ordering ordering = VYRE_ORDERING_RELAXED;
     vyre_scope scope = VYRE_SCOPE_DEVICE;
@@ -618,6 +605,9 @@ vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_value_type expe
     vyre_context_word made;
     vyre_value_type type;
     if (is_made_here(lower, node, &made, &type)) {
+        if (lower_is_sum_word(made)) {
+            return lower_sum_in_value(lower, node, made);
+        }
         return made ? lower_vector_call(lower, node, made, expected)
                     : lower_construct_struct(lower, node, type);
     }
@@ -768,6 +758,10 @@ void lower_call_statement(vyre_lower *lower, uint32_t number) {
     vyre_value_type type;
     if (is_made_here(lower, node, &made, &type)) {
         vyre_name_text name;
+        if (lower_is_sum_word(made)) {
+            lower_sum_call(lower, node, made);
+            return;
+        }
         if (lower_call(lower, number, VYRE_TYPE_VOID).kind != VYRE_OPERAND_POISON) {
             lower_report(lower, vyre_node_spot(&node), 107, fix,
                          "the result of `%s` is not used, and it has no other effect",

@@ -2,6 +2,9 @@
 
 #include "ir/lookup.h"
 #include "text/lower.h"
+#include "text/lower_let.h"
+#include "text/lower_match.h"
+#include "text/lower_sum.h"
 
 /* What the builder gave, or a mistake. */
 static vyre_operand built_as(vyre_type type, uint32_t value) {
@@ -232,6 +235,12 @@ vyre_operand lower_binary(vyre_lower *lower, vyre_token_kind operation, vyre_ope
     if (left.kind == VYRE_OPERAND_POISON || right.kind == VYRE_OPERAND_POISON) {
         return lower_poison();
     }
+    bool shifts = vyre_token_is_shift(operation);
+    if (shifts) {
+        lower_adopt(lower, nodes[2], &right, VYRE_TYPE_U32);
+    } else {
+        lower_adopt_either(lower, nodes + 1, &left, &right);
+    }
     if (left.kind == VYRE_OPERAND_COMPOSITE || right.kind == VYRE_OPERAND_COMPOSITE) {
         return lower_vector_binary(lower, operation, left, right, expected, nodes);
     }
@@ -247,7 +256,6 @@ vyre_operand lower_binary(vyre_lower *lower, vyre_token_kind operation, vyre_ope
                    ? lower_constant(lower, VYRE_TYPE_BOOL, folded.number)
                    : vyre_plain_operand(folded);
     }
-    bool shifts = vyre_token_is_shift(operation);
     if (left.kind == VYRE_OPERAND_PLAIN) {
         lower_settle(lower, &left, shifts ? expected : (vyre_type)right.type,
                      lower_spot(lower, nodes[1]));
@@ -478,6 +486,7 @@ static vyre_operand lower_binding(vyre_lower *lower, vyre_node node, vyre_name_b
     case VYRE_BINDING_VALUE:
     case VYRE_BINDING_PARAMETER:
     case VYRE_BINDING_COUNTER:
+        binding->reads = binding->reads ? 2 : 1;
         return handle == VYRE_NONE                  ? lower_poison()
                : vyre_type_is_scalar(binding->type) ? lower_scalar(type, handle)
                                                     : lower_composite(lower, binding->type, handle);
@@ -586,6 +595,7 @@ static vyre_operand lower_element(vyre_lower *lower, uint32_t number) {
 
 uint32_t lower_index(vyre_lower *lower, uint32_t node) {
     vyre_operand index = lower_expression(lower, node, VYRE_TYPE_U32);
+    lower_forget_read(lower, node); /* any integer will do */
     vyre_spot spot = lower_spot(lower, node);
     vyre_type type = VYRE_TYPE_U32;
     if (index.kind == VYRE_OPERAND_PLAIN) {
@@ -653,6 +663,9 @@ vyre_operand lower_converted(vyre_lower *lower, vyre_operand operand, vyre_type 
 }
 
 static vyre_operand lower_convert(vyre_lower *lower, vyre_node node) {
+    if (lower_is_sum(lower, node)) {
+        return lower_sum_value(lower, node);
+    }
     vyre_operand operand = lower_expression(lower, node.a, VYRE_TYPE_VOID);
     vyre_spot spot = vyre_node_spot(&node);
     bool is_bitcast = node.kind == VYRE_NODE_BITCAST;
@@ -711,6 +724,7 @@ static vyre_operand lower_any(vyre_lower *lower, uint32_t number, vyre_value_typ
     case VYRE_NODE_ELEMENT: return lower_element(lower, number);
     case VYRE_NODE_CONSTRUCT: return lower_construct(lower, node);
     case VYRE_NODE_CHOICE: return lower_choice(lower, node, expected);
+    case VYRE_NODE_MATCH_VALUE: return lower_match_value(lower, node, expected);
     case VYRE_NODE_CALL:
     case VYRE_NODE_LIBRARY_CALL: return lower_call(lower, number, expected);
     case VYRE_NODE_CONVERT:
@@ -778,6 +792,7 @@ bool lower_check_type(vyre_lower *lower, vyre_operand *operand, vyre_value_type 
 vyre_operand lower_typed(vyre_lower *lower, uint32_t node, vyre_value_type type, const char *what,
                          uint32_t symbol) {
     vyre_operand operand = lower_expression(lower, node, type);
+    lower_adopt(lower, node, &operand, type);
     lower_check_type(lower, &operand, type, what, symbol, lower_spot(lower, node));
     return operand;
 }

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "text/lower.h"
+#include "text/lower_let.h"
+#include "text/lower_sum.h"
 
 /* What is known about a function */
 
@@ -133,7 +135,8 @@ vyre_lower_parameter lower_parameter(const vyre_lower *lower, uint32_t number) {
 bool lower_call_is_pure(const vyre_unit *unit, uint32_t symbol, uint32_t depth) {
     uint32_t item = unit->names.symbols.items[symbol].item;
     if (item == VYRE_NONE) {
-        return lower_function_word(unit, symbol) != VYRE_WORD_NO_CONTEXT;
+        vyre_context_word word = lower_function_word(unit, symbol);
+        return word != VYRE_WORD_NO_CONTEXT && !lower_is_sum_word(word);
     }
     const vyre_item *row = &unit->items.items[item];
     return row->kind == VYRE_ITEM_STRUCT ||
@@ -275,6 +278,12 @@ static void inline_body(vyre_lower *lower, vyre_callee callee, size_t arguments,
     lower_leave(lower, &caller);
 }
 
+void lower_inline_values(vyre_lower *lower, vyre_callee callee, size_t arguments, vyre_spot call) {
+    lower->depth++;
+    inline_body(lower, callee, arguments, call);
+    lower->depth--;
+}
+
 const vyre_name_binding *lower_array_argument(vyre_lower *lower, uint32_t node,
                                               vyre_lower_parameter parameter, uint32_t position,
                                               vyre_callee callee) {
@@ -316,6 +325,7 @@ static bool push_value(vyre_lower *lower, uint32_t node, vyre_lower_parameter pa
                        uint32_t position, const char *name) {
     vyre_value_type wanted = parameter.type;
     vyre_operand operand = lower_expression(lower, node, wanted);
+    lower_adopt(lower, node, &operand, wanted);
     if (operand.kind == VYRE_OPERAND_PLAIN) {
         lower_settle(lower, &operand, wanted, lower_spot(lower, node));
     }

@@ -198,20 +198,25 @@ vyre_callee lower_operation_by_id(vyre_lower *lower, vyre_node call, const char 
         return callee;
     }
     lower_choose_entry(lower, &source);
-    vyre_unit *unit = find_unit(lower, &source, call);
+    return lower_entry_of(lower, call, &source);
+}
+
+vyre_callee lower_entry_of(vyre_lower *lower, vyre_node call, const vyre_library_source *source) {
+    vyre_unit *unit = find_unit(lower, source, call);
+    vyre_callee callee = {0};
     if (!unit || lower->unit->source.no_memory) {
         return callee; /* of which not all may be known */
     }
     if (unit->broken) {
         lower->poisoned = true;
         lower_spoil(lower);
-    } else if (!find_entry(unit, &source, &callee.item)) {
+    } else if (!find_entry(unit, source, &callee.item)) {
         lower_report(lower, vyre_node_spot(&call), 206, "correct the dialect's manifest",
-                     "the manifest says that `%s` is %s `%s` of %s, which has none", source.id,
-                     form_names[form], source.entry, unit->source.name);
+                     "the manifest says that `%s` is %s `%s` of %s, which has none", source->id,
+                     form_names[source->form], source->entry, unit->source.name);
     } else {
         callee.unit = unit;
-        callee.id = source.id;
+        callee.id = source->id;
     }
     return callee;
 }

@@ -1,5 +1,6 @@
 #include "ir/builder.h"
 #include "text/lower.h"
+#include "text/lower_sum.h"
 
 /* Reports an argument of a program that is no scalar or buffer of scalars. */
 static void refuse_composite(vyre_lower *lower, vyre_node name, bool is_buffer) {
@@ -58,21 +59,25 @@ static void lower_scratch(vyre_lower *lower, vyre_node node) {
         vyre_name_text text, full;
         lower_name(lower, name.a, &text);
         lower_at(lower, vyre_node_spot(&name));
+        uint32_t elements =
+            node.detail ? lower_sum_digits(lower, (vyre_type)node.detail, size) : size;
         vyre_array_declaration array = {.kind = VYRE_RESOURCE_SCRATCH,
                                         .type = name.detail,
                                         .name = lower_step_name(lower, text.text, &full),
-                                        .size = size};
-        bool declared = lower_declare_array(lower, &array, &binding.handle);
+                                        .size = elements};
+        bool declared =
+            elements != VYRE_NONE && lower_declare_array(lower, &array, &binding.handle);
         if (declared) {
             binding.kind = VYRE_BINDING_ARRAY;
             binding.used = false;
             binding.size = size;
             binding.shape = lower_shape(lower, name.b);
+            binding.sum = (uint8_t)node.detail;
         }
         /* It is zeros when the spliced program starts, each time. */
         bool again = lower->splice && lower->builder->open_repeats.count;
         if (declared && again &&
-            !vyre_vec_push(&lower->fills, (vyre_fill){binding.handle, size, name.detail})) {
+            !vyre_vec_push(&lower->fills, (vyre_fill){binding.handle, elements, name.detail})) {
             lower_no_memory(lower);
         }
     }
@@ -115,6 +120,7 @@ static uint32_t domain_dimensions(vyre_lower *lower, uint32_t number) {
 
 void lower_phase(vyre_lower *lower, vyre_node node) {
     const vyre_parser *parser = &lower->parser;
+    lower_make_room(lower);
     vyre_name_text text, full;
     vyre_phase_desc desc = {.from_resource = VYRE_NONE, .from_index = VYRE_NONE};
     uint32_t name = vyre_parser_part(parser, node.a, VYRE_PHASE_NAME);
@@ -137,7 +143,7 @@ void lower_phase(vyre_lower *lower, vyre_node node) {
         count == 1 ? domain_dimensions(lower, vyre_parser_item(parser, domain, 0)) : 1;
     if (dimensions > 1) {
         vyre_node array = lower_node(lower, vyre_parser_item(parser, domain, 0));
-        vyre_name_binding own = *lower_array(lower, array, array.a);
+        vyre_name_binding own = *lower_array_or_sums(lower, array, array.a);
         for (uint32_t i = 0; i < dimensions; i++) { /* columns first */
             desc.domain[i] = lower_length_size(lower, &own, dimensions - 1 - i);
         }
@@ -169,6 +175,7 @@ void lower_phase(vyre_lower *lower, vyre_node node) {
     if (subgroup != VYRE_NONE) {
         desc.subgroup = lower_count(lower, subgroup, 64, 602, "a subgroup");
     }
+    lower_limit_additions(lower, &desc, vyre_node_spot(&node));
     lower_at(lower, vyre_node_spot(&node));
     vyre_build_phase(lower->builder, &desc);
     lower->loops = 0;

@@ -3,6 +3,7 @@
 
 #include "ir/lookup.h"
 #include "text/lower.h"
+#include "text/lower_let.h"
 
 enum { FIRST, END, STEP };
 
@@ -29,6 +30,11 @@ static void read_operands(vyre_lower *lower, range *r) {
         if (!type && r->operands[i].kind == VYRE_OPERAND_VALUE) {
             type = (vyre_type)r->operands[i].type;
         }
+    }
+    lower_adopt_same(lower, r->nodes, r->operands, 3, 7);
+    for (uint32_t i = 3; i > 0; i--) {
+        type = r->operands[i - 1].kind == VYRE_OPERAND_VALUE ? (vyre_type)r->operands[i - 1].type
+                                                             : type;
     }
     r->type = type ? type : VYRE_TYPE_U32;
 }

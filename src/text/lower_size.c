@@ -153,7 +153,7 @@ uint32_t lower_length_of(vyre_lower *lower, const vyre_name_binding *array) {
 }
 
 static uint32_t lower_length(vyre_lower *lower, vyre_node node, uint32_t symbol) {
-    const vyre_name_binding *array = lower_array(lower, node, symbol);
+    const vyre_name_binding *array = lower_array_or_sums(lower, node, symbol);
     lower_at(lower, vyre_node_spot(&node));
     return array ? lower_length_of(lower, array) : VYRE_NONE;
 }
@@ -235,7 +235,7 @@ static uint32_t lower_size_op(vyre_lower *lower, vyre_node node, vyre_size_op op
 
 /* len(a, dimension) */
 static uint32_t lower_size_dimension(vyre_lower *lower, vyre_node array, uint32_t node) {
-    const vyre_name_binding *found = lower_array(lower, array, array.a);
+    const vyre_name_binding *found = lower_array_or_sums(lower, array, array.a);
     if (!found) {
         return VYRE_NONE;
     }
@@ -399,7 +399,10 @@ bool lower_is_constant(vyre_lower *lower, uint32_t number) {
         node = lower_node(lower, node.a);
     }
     switch (node.kind) {
-    case VYRE_NODE_NAME: return !vyre_names_find(&lower->unit->names, node.a);
+    case VYRE_NODE_NAME:
+        return !vyre_names_find(&lower->unit->names, node.a) &&
+               (lower->unit->names.symbols.items[node.a].item != VYRE_NONE ||
+                lower_word(lower, node.a)->class_of != VYRE_WORD_OP);
     case VYRE_NODE_UNARY:
     case VYRE_NODE_CONVERT:
     case VYRE_NODE_BITCAST:
@@ -414,6 +417,7 @@ bool lower_is_constant(vyre_lower *lower, uint32_t number) {
     }
     case VYRE_NODE_ELEMENT:
     case VYRE_NODE_CHOICE:
+    case VYRE_NODE_MATCH_VALUE:
     case VYRE_NODE_LIBRARY_CALL: return false;
     default: return true;
     }

@@ -2,6 +2,8 @@
 
 #include "ir/lookup.h"
 #include "text/lower.h"
+#include "text/lower_let.h"
+#include "text/lower_match.h"
 
 /* Names a value for people, unless it is a constant or bears a name already. */
 static void name_value(vyre_lower *lower, vyre_operand value, vyre_node name, vyre_node from) {
@@ -29,20 +31,26 @@ static void name_value(vyre_lower *lower, vyre_operand value, vyre_node name, vy
 }
 
 /* Binds a name to what an expression gave. */
-static void bind_operand(vyre_lower *lower, vyre_node name, vyre_operand value) {
+static void bind_operand(vyre_lower *lower, vyre_node name, vyre_operand value,
+                         vyre_operand given) {
     bool valid = value.kind >= VYRE_OPERAND_VALUE;
-    lower_bind(lower, name,
-               (vyre_name_binding){.kind = VYRE_BINDING_VALUE,
-                                   .type = valid ? value.type : VYRE_TYPE_VOID,
-                                   .handle = valid ? (uint32_t)value.value : VYRE_NONE});
+    vyre_name_binding binding = {.kind = VYRE_BINDING_VALUE,
+                                 .type = valid ? value.type : VYRE_TYPE_VOID,
+                                 .handle = valid ? (uint32_t)value.value : VYRE_NONE};
+    if (valid && given.kind == VYRE_OPERAND_PLAIN && !name.detail) {
+        lower_remember_plain(&binding, given);
+    }
+    lower_bind(lower, name, binding);
 }
 
 static void lower_let(vyre_lower *lower, vyre_node node) {
     vyre_node name = lower_node(lower, node.a);
-    vyre_operand value =
-        lower_typed(lower, node.b, name.detail, "the value of", name.kind ? name.a : VYRE_NONE);
+    vyre_operand given = lower_expression(lower, node.b, name.detail), value = given;
+    lower_adopt(lower, node.b, &value, name.detail);
+    lower_check_type(lower, &value, name.detail, "the value of", name.kind ? name.a : VYRE_NONE,
+                     lower_spot(lower, node.b));
     name_value(lower, value, name, lower_node(lower, node.b));
-    bind_operand(lower, name, value);
+    bind_operand(lower, name, value, given);
 }
 
 static void lower_let_list(vyre_lower *lower, vyre_node node) {
@@ -60,7 +68,7 @@ static void lower_let_list(vyre_lower *lower, vyre_node node) {
                          lower_type_name(lower, name.detail, &rooms[1]));
         }
         name_value(lower, value, name, lower_node(lower, node.b));
-        bind_operand(lower, name, value);
+        bind_operand(lower, name, value, value);
     }
     lower->operands.count = base;
 }
@@ -252,11 +260,13 @@ static bool lower_broken(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_EVALUATE:
     case VYRE_NODE_BARRIER: return true;
     case VYRE_NODE_IF:
+    case VYRE_NODE_MATCH:
     case VYRE_NODE_WHILE: node->a = 0; return false;
     case VYRE_NODE_FOR:
         words[node->a + VYRE_FOR_FIRST] = words[node->a + VYRE_FOR_END] = 0;
         words[node->a + VYRE_FOR_STEP] = VYRE_NONE;
         return false;
+    case VYRE_NODE_CASE:
     case VYRE_NODE_BREAK:
     case VYRE_NODE_CONTINUE:
     case VYRE_NODE_YIELD:
@@ -276,7 +286,8 @@ void lower_statement(vyre_lower *lower, uint32_t number) {
     }
     vyre_node node = lower_node(lower, number);
     bool is_own = node.kind != VYRE_NODE_ERROR && node.kind != VYRE_NODE_END &&
-                  node.kind != VYRE_NODE_ELSE && node.kind < VYRE_NODE_SCRATCH;
+                  node.kind != VYRE_NODE_ELSE && node.kind != VYRE_NODE_CASE &&
+                  node.kind < VYRE_NODE_SCRATCH;
     if (is_own) {
         warn_unreachable(lower, node);
     }
@@ -298,7 +309,10 @@ void lower_statement(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_WHILE:
     case VYRE_NODE_LOOP:
     case VYRE_NODE_INLINE:
+    case VYRE_NODE_MATCH:
     case VYRE_NODE_BLOCK: lower_head(lower, number); break;
+    case VYRE_NODE_CASE: lower_case(lower, node); break;
+    case VYRE_NODE_LABEL: lower_label(lower, node); break;
     case VYRE_NODE_ELSE:
     case VYRE_NODE_STEP_ELSE: lower_else(lower); break;
     case VYRE_NODE_ERROR: lower_unread(lower); break;

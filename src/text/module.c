@@ -203,6 +203,7 @@ static void free_lower(vyre_lower *lower) {
     vyre_vec_free(&lower->leaves);
     vyre_types_free(&lower->types);
     vyre_vec_free(&lower->spine);
+    vyre_vec_free(&lower->cases);
     vyre_vec_free(&lower->shapes);
     vyre_vec_free(&lower->written);
     vyre_vec_free(&lower->fills);

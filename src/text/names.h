@@ -48,9 +48,15 @@ typedef struct vyre_name_binding {
     uint64_t bits;
     uint32_t line, column;
     uint8_t kind;
-    bool writable; /* arrays */
-    bool constant; /* the array is one of the file */
-    bool used;     /* or nobody needs to know */
+    bool writable;      /* arrays */
+    bool constant;      /* the array is one of the file */
+    bool is_plain;      /* a `let` of a plain number, whose type may still become another one */
+    uint8_t plain;      /* its flags, see lower_let.c; `bits` is its number */
+    uint8_t reads;      /* of a plain one: 0, 1 or more */
+    uint8_t sum;        /* the array holds the digits of sums of this type; 0: of none */
+    bool is_summed;     /* sums are added to in this phase */
+    bool may_be_summed; /* and in an earlier one */
+    bool used;          /* or nobody needs to know */
     uint16_t type; /* vyre_value_type; a handle of several scalars is the first of its leaves */
 } vyre_name_binding;
 

@@ -103,6 +103,10 @@ static inline vyre_str parse_text(const vyre_parser *parser, vyre_token token) {
 /* A type, VYRE_TYPE_VOID if there is none. */
 vyre_value_type parse_type(vyre_parser *parser);
 
+/* Whether sum<f32>, the type of a sum, starts here; reads it and gives the type inside of it. */
+bool parse_at_sum(const vyre_parser *parser);
+vyre_value_type parse_sum(vyre_parser *parser);
+
 /* The components of what `vec2`, `vec3` and `vec4` name, 0 for another token with a symbol. */
 uint32_t parse_vector_count(const vyre_parser *parser, const vyre_token *token);
 
@@ -118,6 +122,26 @@ uint32_t parse_fields(vyre_parser *parser, uint32_t operand);
 
 /* Whether the `if` at hand only has values in its branches, no statements. */
 bool parse_at_choice(const vyre_parser *parser);
+
+/* Whether `match`, which may be a name, starts one here: no, with statements in its cases, or with
+ * values alone. */
+typedef enum vyre_match_form {
+    VYRE_MATCH_NONE,
+    VYRE_MATCH_STATEMENTS,
+    VYRE_MATCH_VALUES
+} vyre_match_form;
+vyre_match_form parse_at_match(const vyre_parser *parser);
+
+/* The head of a `match`, a case of one that is open, and a whole one with values. */
+uint32_t parse_match(vyre_parser *parser, uint32_t results);
+uint32_t parse_case(vyre_parser *parser);
+uint32_t parse_match_value(vyre_parser *parser);
+
+/* One level of an expression more; false, after a report, if there are too many. */
+bool parse_go_deeper(vyre_parser *parser);
+
+/* "{" expression "}" */
+uint32_t parse_branch(vyre_parser *parser);
 
 /* The rest of an expression whose first operand has been read. */
 uint32_t parse_rest(vyre_parser *parser, uint32_t left);

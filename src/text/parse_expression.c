@@ -32,7 +32,7 @@ static const char operand_fix[] = "write a number, a name, a call or an expressi
 static uint32_t parse_unary(vyre_parser *parser);
 
 /* Whether one level more is allowed; the caller gives it back with parser->depth--. */
-static bool go_deeper(vyre_parser *parser) {
+bool parse_go_deeper(vyre_parser *parser) {
     if (parser->depth >= VYRE_LIMIT_EXPRESSION_NESTING) {
         parse_error(parser, vyre_token_spot(&parser->state.token), 701,
                     "name parts of the expression with `let`",
@@ -69,7 +69,7 @@ static uint32_t parse_operators(vyre_parser *parser, uint32_t left, uint32_t wea
 }
 
 uint32_t parse_nested(vyre_parser *parser) {
-    if (!go_deeper(parser)) {
+    if (!parse_go_deeper(parser)) {
         return 0;
     }
     uint32_t node = vyre_parse_expression(parser);
@@ -290,6 +290,9 @@ static uint32_t parse_indices(vyre_parser *parser) {
 uint32_t parse_named(vyre_parser *parser) {
     vyre_token token = parser->state.token;
     uint32_t word = parser->names->symbols.items[token.symbol].word;
+    if (word == VYRE_WORD_MATCH && parse_at_match(parser)) {
+        return parse_match_value(parser);
+    }
     if (word >= VYRE_WORD_BITS && word <= VYRE_WORD_VEC4) {
         uint32_t special = parse_special(parser, token);
         if (special || parser->lost) {
@@ -393,8 +396,7 @@ bool parse_at_choice(const vyre_parser *parser) {
     }
 }
 
-/* "{" expression "}" */
-static uint32_t parse_branch(vyre_parser *parser) {
+uint32_t parse_branch(vyre_parser *parser) {
     if (!parse_expect(parser, VYRE_TOKEN_LEFT_BRACE,
                       "write the value in braces, as in `{ 1.0 }`")) {
         return 0;
@@ -409,7 +411,7 @@ static uint32_t parse_branch(vyre_parser *parser) {
 /* "if" expression "{" expression "}" "else" ... */
 static uint32_t parse_choice(vyre_parser *parser) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
-    if (!go_deeper(parser)) {
+    if (!parse_go_deeper(parser)) {
         return 0;
     }
     parser->choices++;
@@ -524,7 +526,7 @@ static uint32_t parse_unary(vyre_parser *parser) {
         }
         return node;
     }
-    if (!go_deeper(parser)) {
+    if (!parse_go_deeper(parser)) {
         return 0;
     }
     uint32_t operand = parse_unary(parser);

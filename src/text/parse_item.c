@@ -666,6 +666,20 @@ static uint32_t end_block(vyre_parser *parser, vyre_spot spot) {
     return parse_node(parser, VYRE_NODE_END, spot, block.kind, 0, 0);
 }
 
+/* A `match` has a case, and one for all other numbers if it gives values. */
+static void check_match(vyre_parser *parser, const vyre_open_block *block, vyre_spot spot) {
+    if (block->complained) {
+        return;
+    }
+    if (!block->has_case) {
+        parse_error(parser, spot, 505, "write a case, as in `0 => { ... }`",
+                    "the `match` has no cases");
+    } else if (block->results && !block->has_else) {
+        parse_error(parser, spot, 505, "add `else => { ... }` as its last case",
+                    "a `match` that gives values needs one for every number");
+    }
+}
+
 /* At the brace that closes the innermost block. */
 static uint32_t close_block(vyre_parser *parser) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
@@ -687,6 +701,9 @@ static uint32_t close_block(vyre_parser *parser) {
             }
         }
         return parse_node(parser, (vyre_node_kind)block->kind, spot, 0, 0, 0);
+    }
+    if (block->kind == VYRE_NODE_MATCH) {
+        check_match(parser, block, spot);
     }
     if (block->kind == VYRE_NODE_IF && block->results) {
         parse_error(parser, spot, 505, "add `else { yield ...; }`",
@@ -731,6 +748,9 @@ uint32_t vyre_parse_next(vyre_parser *parser) {
         }
         parser->lost = true;
         return end_block(parser, spot);
+    }
+    if (block->kind == VYRE_NODE_MATCH) {
+        return parse_case(parser);
     }
     if (block->kind == VYRE_NODE_PROGRAM || block->kind == VYRE_NODE_REPEAT ||
         block->kind == VYRE_NODE_STEP_IF || block->kind == VYRE_NODE_STEP_ELSE) {

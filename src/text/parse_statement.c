@@ -285,6 +285,7 @@ static uint32_t parse_values(vyre_parser *parser, uint32_t results) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     switch (parser->state.token.kind) {
     case VYRE_TOKEN_IF: return parse_if(parser, results);
+    case VYRE_TOKEN_NAME: return parse_match(parser, results);
     case VYRE_TOKEN_FOR: return parse_for(parser, results);
     case VYRE_TOKEN_LOOP: return parse_loop(parser, results);
     default:
@@ -298,7 +299,7 @@ static uint32_t parse_values(vyre_parser *parser, uint32_t results) {
 static bool at_values(const vyre_parser *parser) {
     return (parse_at(parser, VYRE_TOKEN_IF) && !parse_at_choice(parser)) ||
            parse_at(parser, VYRE_TOKEN_FOR) || parse_at(parser, VYRE_TOKEN_LOOP) ||
-           parse_at(parser, VYRE_TOKEN_INLINE);
+           parse_at(parser, VYRE_TOKEN_INLINE) || parse_at_match(parser) == VYRE_MATCH_STATEMENTS;
 }
 
 static uint32_t parse_let_list(vyre_parser *parser, vyre_spot spot) {
@@ -309,7 +310,8 @@ static uint32_t parse_let_list(vyre_parser *parser, vyre_spot spot) {
     parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, NULL);
     uint32_t names = parse_list(parser, pending);
     parse_expect(parser, VYRE_TOKEN_ASSIGN, NULL);
-    if (!parser->lost && (at_values(parser) || parse_at(parser, VYRE_TOKEN_IF))) {
+    if (!parser->lost &&
+        (at_values(parser) || parse_at(parser, VYRE_TOKEN_IF) || parse_at_match(parser))) {
         return parse_values(parser, names);
     }
     uint32_t value = parser->lost ? 0 : vyre_parse_expression(parser);
@@ -409,16 +411,34 @@ static uint32_t parse_var(vyre_parser *parser) {
     return node;
 }
 
+/* The type of the sums that a scratch array holds. */
+static vyre_type parse_sums(vyre_parser *parser) {
+    vyre_spot spot = vyre_token_spot(&parser->state.token);
+    vyre_value_type type = parse_sum(parser);
+    bool valid = type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64;
+    if (!parser->lost && type && !valid) {
+        bool is_integer =
+            vyre_type_is_scalar(type) && vyre_type_class_of((vyre_type)type) & VYRE_CLASS_INTEGER;
+        parse_error(parser, spot, 301,
+                    is_integer ? "add integers with atomic_add" : "write sum<f32> or sum<f64>",
+                    "there are sums of f32 and of f64 alone");
+    }
+    return valid ? (vyre_type)type : VYRE_TYPE_VOID;
+}
+
 /* `shared` and `scratch`. */
 uint32_t parse_array(vyre_parser *parser, vyre_node_kind kind, const char *what) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     parse_advance(parser);
     uint32_t name = parse_name(parser, what);
     parse_expect(parser, VYRE_TOKEN_COLON, "write name, type and length, as in `part: u32[256]`");
-    vyre_value_type type = parser->lost ? VYRE_TYPE_VOID : parse_type(parser);
+    bool holds_sums = !parser->lost && kind == VYRE_NODE_SCRATCH && parse_at_sum(parser);
+    vyre_type sum = holds_sums ? parse_sums(parser) : VYRE_TYPE_VOID;
+    vyre_value_type type = parser->lost || holds_sums ? VYRE_TYPE_VOID : parse_type(parser);
+    type = sum ? VYRE_TYPE_I64 : type;
     parser->syntax.nodes.items[name].detail = name ? (uint16_t)type : 0;
     uint32_t length = parser->lost ? 0 : parse_length(parser, name);
-    uint32_t node = parse_node(parser, kind, spot, 0, name, length);
+    uint32_t node = parse_node(parser, kind, spot, sum, name, length);
     parse_semicolon(parser);
     return node;
 }
@@ -673,6 +693,19 @@ static uint32_t parse_parenthesis(vyre_parser *parser) {
     return parse_other_from(parser, first, parse_rest(parser, parse_fields(parser, node)));
 }
 
+/* NAME ":" in front of a loop. */
+static bool at_label(const vyre_parser *parser) {
+    vyre_lexer ahead = parser->state.lexer;
+    vyre_token token;
+    vyre_lexer_next(&ahead, &token);
+    if (token.kind != VYRE_TOKEN_COLON) {
+        return false;
+    }
+    vyre_lexer_next(&ahead, &token);
+    return token.kind == VYRE_TOKEN_FOR || token.kind == VYRE_TOKEN_WHILE ||
+           token.kind == VYRE_TOKEN_LOOP;
+}
+
 uint32_t parse_statement(vyre_parser *parser) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     switch (parser->state.token.kind) {
@@ -701,6 +734,17 @@ uint32_t parse_statement(vyre_parser *parser) {
     case VYRE_TOKEN_LOOP:
     case VYRE_TOKEN_INLINE: return parse_values(parser, VYRE_NONE);
     case VYRE_TOKEN_LEFT_PAREN: return parse_parenthesis(parser);
+    case VYRE_TOKEN_NAME: {
+        if (at_label(parser)) {
+            uint32_t name = parse_name(parser, "a loop");
+            parse_advance(parser);
+            return parse_node(parser, VYRE_NODE_LABEL, spot, 0, name, 0);
+        }
+        vyre_match_form form = parse_at_match(parser);
+        bool gives =
+            form == VYRE_MATCH_VALUES && parser->blocks.items[parser->blocks.count - 1].results;
+        return form && !gives ? parse_match(parser, VYRE_NONE) : parse_other(parser);
+    }
     case VYRE_TOKEN_WHILE: {
         parse_advance(parser);
         uint32_t condition = vyre_parse_expression(parser);

@@ -309,8 +309,26 @@ static vyre_value_type parse_vector_type(vyre_parser *parser, uint32_t count) {
     return parse_close_angle(parser) ? vyre_vector_of(scalar, count) : VYRE_TYPE_VOID;
 }
 
+bool parse_at_sum(const vyre_parser *parser) {
+    return parse_at_word(parser, VYRE_WORD_SUM) && parse_peek(parser).kind == VYRE_TOKEN_LESS;
+}
+
+vyre_value_type parse_sum(vyre_parser *parser) {
+    parse_advance(parser);
+    parse_advance(parser);
+    vyre_value_type type = parse_type(parser);
+    return parse_close_angle(parser) ? type : VYRE_TYPE_VOID;
+}
+
 vyre_value_type parse_type(vyre_parser *parser) {
     vyre_token token = parser->state.token;
+    if (parse_at_sum(parser)) {
+        parse_error(parser, vyre_token_spot(&token), 108,
+                    "declare them at the start of a program, as in `scratch s: sum<f32>[n];`",
+                    "only a scratch array holds sums");
+        parse_sum(parser);
+        return VYRE_TYPE_VOID;
+    }
     if (token.kind == VYRE_TOKEN_TYPE) {
         vyre_type type = vyre_token_type(&parser->state.lexer, &token);
         parse_advance(parser);

@@ -37,6 +37,8 @@ typedef struct vyre_open_block {
     bool chained;      /* ends with the block inside it: `else if`, or a program over a domain */
     bool started;      /* that block has been opened */
     bool complained;   /* one mistake of its kind is enough */
+    bool has_else;     /* a `match` whose last case has come */
+    bool has_case;     /* and any */
     uint32_t line;     /* of the brace */
 } vyre_open_block;
 

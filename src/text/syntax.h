@@ -27,6 +27,7 @@
     X(LIBRARY_CALL) /* a: offset of the id, b: list of arguments */                                \
     X(CONSTRUCT)    /* detail: type of a vector, b: list of arguments */                           \
     X(CHOICE)       /* a: condition, b: parts, see vyre_choice_part; an `if` with two values */    \
+    X(MATCH_VALUE)  /* a: value, b: list of CASEs, whose b are values */                           \
     X(CONVERT)      /* detail: type; a: operand */                                                 \
     X(BITCAST)      /* detail: type; a: operand */                                                 \
     X(BITS)         /* detail: type; a: operand */                                                 \
@@ -50,8 +51,11 @@
     X(LOOP)   /* a: list of carried NAMEs and values in turn, b: results */                        \
     X(INLINE) /* b: results */                                                                     \
     X(BLOCK)                                                                                       \
-    X(BREAK)    /* a: list of values */                                                            \
-    X(CONTINUE) /* a: list of values */                                                            \
+    X(MATCH)    /* a: value, b: results */                                                         \
+    X(CASE)     /* a: list of constants, none of `else`; b: of a MATCH_VALUE its value */          \
+    X(LABEL)    /* a: NAME of the loop that follows */                                             \
+    X(BREAK)    /* a: list of values, or of the label alone */                                     \
+    X(CONTINUE) /* a: list of values, or of the label alone */                                     \
     X(YIELD)    /* a: list of values */                                                            \
     X(RETURN)   /* a: list of values */                                                            \
     /* items and steps */                                                                          \
@@ -62,7 +66,7 @@
     X(STRUCT)       /* a: NAME, b: list of NAMEs with their types */                               \
     X(ARGUMENT)     /* a: NAME, b: size; detail: vyre_argument_kind */                             \
     X(TYPE)         /* detail: type */                                                             \
-    X(SCRATCH)      /* a: NAME, b: size */                                                         \
+    X(SCRATCH)      /* a: NAME, b: size; detail: type of the sums it holds, or 0 */                \
     X(PHASE)        /* a: parts, see vyre_phase_clause */                                          \
     X(REPEAT)       /* a: NAME or none, b: size or RANGE */                                        \
     X(REPEAT_WHILE) /* a: NAME or none, b: ELEMENT */                                              \

@@ -78,6 +78,11 @@ static const char library_work_text[] =
 "    scratch middle: u32[len(x)];\n"
 "    work.steps(x, middle, n);\n"
 "    work.steps(middle, y, 1);\n"
+"}\n"
+"program sums(x: buffer<u32>, y: out buffer<u32>[len(x)]) {\n"
+"    scratch s: sum<f32>[3];\n"
+"    phase over x { sum_add(s[x[gid] % 3], f32(x[gid] % 64)); }\n"
+"    phase over y { y[gid] = u32(f32(s[gid % 3])); }\n"
 "}\n";
 
 static const char library_loops_text[] =
@@ -142,6 +147,7 @@ static const vyre_library_source library_rows[] = {
     LIBRARY_ROW(types, PROGRAM, part),
     LIBRARY_ROW(work, PROGRAM, both),
     LIBRARY_ROW(work, PROGRAM, steps),
+    LIBRARY_ROW(work, PROGRAM, sums),
 };
 enum { LIBRARY_ROWS = sizeof library_rows / sizeof *library_rows };
 

@@ -237,6 +237,15 @@ static const run_case run_cases[] = {
      "        phase over y { y[gid] += b[gid]; }\n"
      "    }\n"
      "}"},
+    /* Sums start as zeros each time. */
+    {"program p(x: buffer<u32>, y: out buffer<u32>[len(x)], n: u32) {\n"
+     "    repeat n { work.sums(x, y); }\n"
+     "}",
+     "program p(x: buffer<u32>, y: out buffer<u32>[len(x)], n: u32) {\n"
+     "    scratch s: u32[3];\n"
+     "    phase over x { atomic_add(s[x[gid] % 3], x[gid] % 64); }\n"
+     "    phase over y { if n > 0 { y[gid] = s[gid % 3]; } }\n"
+     "}"},
     {"program p(x: buffer<u32>, y: out buffer<u32>[len(x)], n: u32) {\n"
      "    scratch a: u32[len(x)];\n"
      "    phase over x { a[gid] = mix.mix(x[gid], n); }\n"

@@ -333,6 +333,7 @@ static const char rich[] =
     "fn unused(n: u32) -> u32 { return n * 2; }\n"
     "program p(n: u32, x: buffer<f32>, y: out buffer<f32>[len(x)], c: inout buffer<u32>) {\n"
     "    scratch s: f32[len(x) * 2];\n"
+    "    scratch sums: sum<f32>[n];\n"
     "    phase one over x workgroup 64 {\n"
     "        shared part: f32[N * 16];\n"
     "        var own: f32[4];\n"
@@ -347,7 +348,8 @@ static const char rich[] =
     "        atomic_add(c[low], high, acq_rel);\n"
     "        y[gid] = sum + t + subgroup_add(sum);\n"
     "    }\n"
-    "    repeat i in n { phase over s { s[gid] = f32(i); } }\n"
+    "    repeat i in n { phase over s { s[gid] = f32(i); sum_add(sums[gid], 1); } }\n"
+    "    phase over sums { y[gid] = f32(sums[gid]); }\n"
     "    repeat while c[0] { phase over c[1] max 9 { c[0] = 0; } }\n"
     "}\n";
 

@@ -18,10 +18,13 @@ syntax keyword vyreType bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
 syntax keyword vyreConversion bitcast
 syntax match   vyreItem #^\s*\<use\>\ze\s\+["A-Za-z_]#
 syntax match   vyreItem "\<struct\>\ze\s\+\h\w*\s*{" nextgroup=vyreItemName skipwhite
+syntax match   vyreType "\%(:\s*\)\@<=sum\>\ze\s*<"
 syntax match   vyreType "\<\%(vec2\|vec3\|vec4\)\>\ze\s*[<(]"
 
 " Words that mean something only in their place.
 syntax match vyreClause "\<\%(deterministic\|workgroup\|subgroup\)\>\ze\s*\%(over\>\|{\|\h\|\d\|(\)"
+syntax match vyreLabel "\<\h\w*\ze\s*:\s*\%(for\|while\|loop\)\>"
+syntax match vyreConditional "\<match\>\ze\s\+[^-+*/%&|^<>=.,;)]"
 syntax match vyreClause "\<step\>\ze\s\+[^=;,)\]]"
 syntax match vyreClause "\<require\>\ze\s\+[^=.,;)]"
 syntax match vyreClause "\%(^\|[;{}]\)\s*\zs\<swap\>\ze\s*("
@@ -55,6 +58,7 @@ syntax keyword vyreOperation subgroup_exclusive_max subgroup_exclusive_and subgr
 syntax keyword vyreOperation subgroup_exclusive_xor
 syntax match   vyreOperation "\<ceil_div\>\ze\s*("
 syntax match   vyreOperation "\%(^\|[;{}]\)\s*\zs\<\%(print\|assert\)\>\ze\s*("
+syntax match   vyreOperation "\<\%(sum_add\|sum_clear\)\>\ze\s*("
 syntax match   vyreOperation "\<\%(dot\|cross\|length\|normalize\|clamp\|mix\|any\|all\)\>\ze\s*("
 
 " Numbers, with the suffix that gives their type.
@@ -88,6 +92,7 @@ highlight default link vyreAccess StorageClass
 highlight default link vyreConditional Conditional
 highlight default link vyreRepeat Repeat
 highlight default link vyreJump Statement
+highlight default link vyreLabel Label
 highlight default link vyreBarrier Statement
 highlight default link vyreBoolean Boolean
 highlight default link vyreType Type
