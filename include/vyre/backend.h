@@ -223,7 +223,8 @@ typedef struct vyre_op_set {
     X(DISTRIBUTED, 9, "distributed")               /* one program on several devices */            \
     X(PHASES, 10, "phases") /* several phases: repeat, scratch arrays, domains from memory */      \
     X(CONSTANT_ARRAYS, 11, "constant_arrays") /* since 1.2; without, the host passes buffers */    \
-    X(STEPS, 12, "steps") /* since 1.2: swap, if, counters in sizes, memory domains in 3D */
+    X(STEPS, 12, "steps")     /* since 1.2: swap, if, counters in sizes, memory domains in 3D */   \
+    X(RECORDS, 13, "records") /* buffers of records, since 1.2; without, the host lowers them */
 
 typedef enum vyre_feature {
 #define VYRE_FEATURE_ENUM(name, bit, text) VYRE_FEATURE_##name = 1 << bit,

@@ -13,6 +13,7 @@
     X(CARRIED, 4096, "values carried by one loop, branch or call")                                 \
     X(ARGUMENTS, 256, "arguments of a program or function")                                        \
     X(STRUCT_SCALARS, 256, "scalars of a struct, with those of the structs in it")                 \
+    X(RECORD_BYTES, 4096, "bytes of an element of a buffer")                                       \
     X(RESOURCES, 4096, "buffers, scratch, constant, shared and private arrays of a program")       \
     X(SHARED_ARRAYS, 64, "shared arrays of a phase")                                               \
     X(SHARED_BYTES, 262144, "bytes of shared memory of a workgroup")                               \

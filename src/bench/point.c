@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "bench/bench.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 #include "route/route.h"
 #include "runtime/device.h"
@@ -102,7 +103,7 @@ static vyre_status measure_bytes(point *at) {
     at->is_planned = true;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         uint32_t resource = ir->args[i].resource;
-        uint64_t width = vyre_type_bytes((vyre_type)ir->args[i].type);
+        uint64_t width = vyre_arg_bytes(ir, &ir->args[i]);
         bool is_buffer = resource != VYRE_NONE;
         uint64_t bytes = width * (is_buffer ? at->shape.arguments[i] : 1);
         bool is_updated = is_buffer && ir->resources[resource].access == VYRE_ACCESS_INOUT;

@@ -116,6 +116,9 @@ typedef struct ssa_arrays {
     VYRE_VEC(uint32_t) map; /* by draft value, draft constant and variable: see build_ssa.c */
 } ssa_arrays;
 
+/* The buffer that a field belongs to; another resource itself. */
+uint32_t builder_buffer_of(const vyre_builder *builder, uint32_t resource);
+
 struct vyre_builder {
     vyre_diagnostics *diagnostics;
     bool no_memory, finished;

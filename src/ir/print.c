@@ -203,10 +203,15 @@ static void print_operands(printer *p, const uint32_t *values, uint32_t count) {
 /* Expressions */
 
 static void print_element(printer *p, const vyre_inst *inst) {
-    print_resource(p, vyre_access_resource(inst));
+    const vyre_resource *row = vyre_access_array(p->ir, inst);
+    bool is_field = vyre_resource_is_field(row);
+    print_resource(p, is_field ? row->size : vyre_access_resource(inst));
     vyre_strbuf_putc(&p->text, '[');
     print_operand(p, vyre_access_index(p->ir, inst));
     vyre_strbuf_putc(&p->text, ']');
+    if (is_field) {
+        vyre_strbuf_printf(&p->text, ".at%u", row->length);
+    }
 }
 
 /* A call whose first argument is an element: atomics and uniform_load. */
@@ -699,7 +704,13 @@ void vyre_argument_print(vyre_strbuf *text, const vyre_ir *ir, uint32_t index) {
         return;
     }
     const vyre_resource *buffer = &ir->resources[arg->resource];
-    vyre_strbuf_printf(text, "%sbuffer<%s>", access[buffer->access], type);
+    vyre_strbuf_printf(text, "%sbuffer<", access[buffer->access]);
+    if (vyre_resource_has_records(buffer)) {
+        vyre_record_name_print(text, ir, arg->resource);
+    } else {
+        vyre_strbuf_puts(text, type);
+    }
+    vyre_strbuf_putc(text, '>');
     if (buffer->size != VYRE_NONE) {
         vyre_strbuf_putc(text, '[');
         vyre_size_print(text, ir, buffer->size);
@@ -709,6 +720,12 @@ void vyre_argument_print(vyre_strbuf *text, const vyre_ir *ir, uint32_t index) {
 
 static void print_header(printer *p) {
     const vyre_ir *ir = p->ir;
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
+        uint32_t resource = ir->args[i].resource;
+        if (resource != VYRE_NONE && vyre_resource_has_records(&ir->resources[resource])) {
+            vyre_record_print(&p->text, ir, resource);
+        }
+    }
     vyre_strbuf_printf(&p->text, "program %s(", ir->strings);
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         vyre_strbuf_puts(&p->text, i ? ", " : "");

@@ -175,7 +175,7 @@ static bool check_constant(sweep *s, uint32_t resource) {
 
 static bool check_resource(sweep *s, uint32_t resource) {
     bool known = resource < s->ir->resource_count &&
-                 (s->ir->resources[resource].kind <= VYRE_RESOURCE_SCRATCH ||
+                 (vyre_resource_is_global(&s->ir->resources[resource]) ||
                   s->ir->resources[resource].kind == VYRE_RESOURCE_CONSTANT ||
                   (resource >= s->phase->first_resource && resource < s->phase->end_resource));
     return expect(s, known, "uses an array that does not exist in its phase") &&
@@ -188,6 +188,7 @@ static void warn_out_of_bounds(sweep *s, const vyre_resource *row, uint32_t reso
     if (!(index & VYRE_CONSTANT)) {
         return;
     }
+    row = vyre_resource_is_field(row) ? &s->ir->resources[row->size] : row;
     uint64_t length = row->length;
     if (row->kind <= VYRE_RESOURCE_SCRATCH && row->size != VYRE_NONE &&
         s->ir->sizes[row->size].op == VYRE_SIZE_CONST) {
@@ -250,7 +251,14 @@ static bool check_memory(sweep *s, const vyre_inst *inst, const vyre_op_info *in
     const vyre_resource *row = &s->ir->resources[inst->a];
     s->facts->uses_shared |= row->kind == VYRE_RESOURCE_SHARED;
     if (inst->op == VYRE_OP_LEN) {
-        return expect(s, inst->type == VYRE_TYPE_U32, "has the wrong type");
+        return expect(s, inst->type == VYRE_TYPE_U32, "has the wrong type") &&
+               expect(s, !vyre_resource_is_field(row), "asks for the length of a field");
+    }
+    if (!expect(s, !vyre_resource_has_records(row), "accesses a record as a whole")) {
+        return false;
+    }
+    if (vyre_resource_is_field(row)) {
+        s->v->used_fields[inst->a / 64] |= (uint64_t)1 << inst->a % 64;
     }
     if (info->effects & VYRE_EFFECT_WRITE && row->access == VYRE_ACCESS_IN) {
         bool is_buffer = row->kind == VYRE_RESOURCE_BUFFER;

@@ -57,8 +57,14 @@ uint32_t vyre_rebuild_size(vyre_rebuild *r, uint32_t size) {
     const vyre_size_node *node = &r->ir->sizes[size];
     switch (node->op) {
     case VYRE_SIZE_CONST: return vyre_build_size_const(r->to, node->a | (uint64_t)node->b << 32);
-    case VYRE_SIZE_LEN:
-        return vyre_build_size_len(r->to, r->resources[r->ir->args[node->a].resource]);
+    case VYRE_SIZE_LEN: {
+        uint32_t buffer = r->ir->args[node->a].resource;
+        uint32_t length = vyre_build_size_len(r->to, r->resources[buffer]);
+        return r->units && r->units[buffer].count
+                   ? vyre_build_size_op(r->to, VYRE_SIZE_DIV, length,
+                                        vyre_build_size_const(r->to, r->units[buffer].count))
+                   : length;
+    }
     case VYRE_SIZE_PARAM: return vyre_build_size_param(r->to, r->scalars[node->a]);
     case VYRE_SIZE_ITERATION: return vyre_build_size_iteration(r->to, r->repeats[node->a]);
     default: break;
@@ -85,6 +91,22 @@ static void set_place(vyre_rebuild *r, vyre_place place) {
     r->to->scope = VYRE_PLACE_SCOPE(place);
 }
 
+uint32_t vyre_rebuild_buffer(vyre_rebuild *r, uint32_t resource, const char *name,
+                             vyre_access access, uint32_t size) {
+    const vyre_resource *row = &r->ir->resources[resource];
+    vyre_type type = row->type == VYRE_TYPE_BOOL ? VYRE_TYPE_U8 : vyre_resource_type(row);
+    if (r->units && r->units[resource].count) {
+        vyre_record_unit unit = r->units[resource];
+        size = size == VYRE_NONE ? size
+                                 : vyre_build_size_op(r->to, VYRE_SIZE_MUL, size,
+                                                      vyre_build_size_const(r->to, unit.count));
+        return vyre_build_buffer(r->to, name, access, unit.type, size);
+    }
+    return vyre_resource_has_records(row)
+               ? vyre_build_records(r->to, name, access, row->length, size)
+               : vyre_build_buffer(r->to, name, access, type, size);
+}
+
 void vyre_rebuild_constants(vyre_rebuild *r) {
     for (uint32_t i = 0; i < r->ir->resource_count && r->ir->data_bytes; i++) {
         if (r->ir->resources[i].kind == VYRE_RESOURCE_CONSTANT) {
@@ -103,9 +125,8 @@ static void copy_interface(vyre_rebuild *r) {
             r->scalars[i] = vyre_build_scalar(r->to, name, vyre_arg_type(arg));
         } else {
             const vyre_resource *row = &ir->resources[arg->resource];
-            r->resources[arg->resource] =
-                vyre_build_buffer(r->to, name, (vyre_access)row->access, vyre_resource_type(row),
-                                  vyre_rebuild_size(r, row->size));
+            r->resources[arg->resource] = vyre_rebuild_buffer(
+                r, arg->resource, name, (vyre_access)row->access, vyre_rebuild_size(r, row->size));
         }
     }
     for (uint32_t i = 0; i < ir->resource_count; i++) {
@@ -114,6 +135,10 @@ static void copy_interface(vyre_rebuild *r) {
             r->resources[i] =
                 vyre_build_scratch(r->to, vyre_rebuild_resource_name(r, i), vyre_resource_type(row),
                                    vyre_rebuild_size(r, row->size));
+        }
+        if (vyre_resource_is_field(row) && !r->units) {
+            r->resources[i] = vyre_build_field(r->to, r->resources[row->size],
+                                               vyre_resource_type(row), row->length);
         }
     }
     vyre_rebuild_constants(r);

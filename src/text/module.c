@@ -13,7 +13,8 @@ struct vyre_module {
     VYRE_VEC(vyre_program *) programs;
     VYRE_VEC(vyre_module_function) functions;
     VYRE_VEC(const char *) others; /* names of constants and structs */
-    vyre_arena arena;              /* names and signatures */
+    vyre_arena arena;              /* names, signatures and the layout */
+    const char *layout;
 };
 
 void vyre_module_free(vyre_module *module) {
@@ -65,6 +66,10 @@ bool vyre_module_has(const vyre_module *module, const char *name) {
         found = !strcmp(module->others.items[i], name);
     }
     return found;
+}
+
+const char *vyre_module_layout(const vyre_module *module) {
+    return module->layout ? module->layout : "";
 }
 
 static void build_program(vyre_lower *lower, const vyre_item *item, vyre_module *module) {
@@ -169,6 +174,24 @@ static bool keep_function(vyre_lower *lower, const vyre_function *function, vyre
                                                 .is_elementwise = is_elementwise});
 }
 
+static bool keep_layout(const vyre_lower *lower, vyre_module *module) {
+    const vyre_types *types = &lower->types;
+    vyre_strbuf text = {0};
+    for (size_t i = 0; i < lower->unit->items.count; i++) {
+        const vyre_item *item = &lower->unit->items.items[i];
+        if (item->kind == VYRE_ITEM_STRUCT && item->index) {
+            vyre_type_layout_print(types, item->index, &text);
+        }
+    }
+    bool stored = !text.failed;
+    if (stored && text.size) {
+        module->layout = vyre_arena_copy(&module->arena, text.data, text.size);
+        stored = module->layout;
+    }
+    vyre_strbuf_free(&text);
+    return stored;
+}
+
 /* What of a text without mistakes is known when it is gone. */
 static void keep_items(vyre_lower *lower, vyre_module *module) {
     bool stored = true;
@@ -182,7 +205,7 @@ static void keep_items(vyre_lower *lower, vyre_module *module) {
             stored = name && vyre_vec_push(&module->others, name);
         }
     }
-    if (!stored) {
+    if (!stored || !keep_layout(lower, module)) {
         lower_no_memory(lower);
     }
 }

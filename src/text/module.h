@@ -31,6 +31,10 @@ const vyre_module_function *vyre_module_function_at(const vyre_module *module, s
 /* Whether the file has a program, function, constant or struct of that name. */
 bool vyre_module_has(const vyre_module *module, const char *name);
 
+/* How the structs of the file lie in buffers, for people: each with its size, and its fields with
+ * their offsets in bytes. "" without structs. */
+const char *vyre_module_layout(const vyre_module *module);
+
 /* What a parse needs besides the text. Zero: every program, and no operation can be called. */
 typedef struct vyre_parse_options {
     const vyre_library *library; /* the operations that the text may call; NULL: none */

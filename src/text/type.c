@@ -6,6 +6,7 @@ void vyre_types_free(vyre_types *types) {
     vyre_vec_free(&types->structs);
     vyre_vec_free(&types->fields);
     vyre_vec_free(&types->leaf_types);
+    vyre_vec_free(&types->leaf_offsets);
 }
 
 uint32_t vyre_type_width(const vyre_types *types, vyre_value_type type) {
@@ -17,6 +18,23 @@ vyre_type vyre_leaf_type(const vyre_types *types, vyre_value_type type, uint32_t
     return vyre_type_is_struct(type)
                ? (vyre_type)types->leaf_types.items[vyre_struct_of(types, type)->leaves + leaf]
                : vyre_scalar_of(type);
+}
+
+uint32_t vyre_value_bytes(const vyre_types *types, vyre_value_type type) {
+    return vyre_type_is_struct(type)
+               ? vyre_struct_of(types, type)->bytes
+               : vyre_vector_count(type) * vyre_type_bytes(vyre_scalar_of(type));
+}
+
+uint32_t vyre_value_alignment(const vyre_types *types, vyre_value_type type) {
+    return vyre_type_is_struct(type) ? vyre_struct_of(types, type)->alignment
+                                     : vyre_type_bytes(vyre_scalar_of(type));
+}
+
+uint32_t vyre_leaf_offset(const vyre_types *types, vyre_value_type type, uint32_t leaf) {
+    return vyre_type_is_struct(type)
+               ? types->leaf_offsets.items[vyre_struct_of(types, type)->leaves + leaf]
+               : leaf * vyre_type_bytes(vyre_scalar_of(type));
 }
 
 const vyre_field *vyre_struct_field(const vyre_types *types, vyre_value_type type, vyre_str name) {
@@ -66,6 +84,18 @@ void vyre_leaf_path(const vyre_types *types, vyre_value_type type, uint32_t leaf
     }
     if (vyre_type_is_vector(type)) {
         snprintf(out, size, ".%c", "xyzw"[leaf]);
+    }
+}
+
+void vyre_type_layout_print(const vyre_types *types, vyre_value_type type, vyre_strbuf *out) {
+    const vyre_struct *owner = vyre_struct_of(types, type);
+    vyre_type_text room;
+    vyre_strbuf_printf(out, "struct %s: %u bytes, aligned to %u\n",
+                       vyre_value_type_name(types, type, &room), owner->bytes, owner->alignment);
+    for (uint32_t i = 0; i < owner->field_count; i++) {
+        const vyre_field *field = &types->fields.items[owner->fields + i];
+        vyre_strbuf_printf(out, "%8u  %.*s: %s\n", field->offset, (int)field->name.size,
+                           field->name.data, vyre_value_type_name(types, field->type, &room));
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include <vyre/program.h>
 
+#include "base/strbuf.h"
 #include "text/names.h"
 
 typedef uint32_t vyre_value_type;
@@ -44,7 +45,8 @@ static inline uint32_t vyre_vector_count(vyre_value_type type) {
 typedef struct vyre_field {
     vyre_str name;
     uint16_t type;
-    uint32_t first; /* of its leaves, among those of the struct */
+    uint32_t first;  /* of its leaves, among those of the struct */
+    uint32_t offset; /* in bytes */
 } vyre_field;
 
 typedef enum vyre_struct_state {
@@ -59,13 +61,15 @@ typedef struct vyre_struct {
     uint8_t state; /* vyre_struct_state */
     uint32_t fields, field_count;
     uint32_t leaves, leaf_count; /* in leaf_types; none after a mistake */
+    uint32_t bytes, alignment;   /* as C lays it out */
 } vyre_struct;
 
 /* The structs of all texts of a parse. */
 typedef struct vyre_types {
     VYRE_VEC(vyre_struct) structs;
     VYRE_VEC(vyre_field) fields;
-    VYRE_VEC(uint8_t) leaf_types; /* vyre_type */
+    VYRE_VEC(uint8_t) leaf_types;    /* vyre_type */
+    VYRE_VEC(uint32_t) leaf_offsets; /* in bytes */
 } vyre_types;
 
 void vyre_types_free(vyre_types *types);
@@ -77,6 +81,12 @@ static inline const vyre_struct *vyre_struct_of(const vyre_types *types, vyre_va
 /* How many leaves a type has, and the type of one. */
 uint32_t vyre_type_width(const vyre_types *types, vyre_value_type type);
 vyre_type vyre_leaf_type(const vyre_types *types, vyre_value_type type, uint32_t leaf);
+
+/* How a type lies in a buffer, as C's scalars, arrays and structs do: a scalar is aligned to its
+ * own size, a vector to that of its scalars, a struct to that of its fields. */
+uint32_t vyre_value_bytes(const vyre_types *types, vyre_value_type type);
+uint32_t vyre_value_alignment(const vyre_types *types, vyre_value_type type);
+uint32_t vyre_leaf_offset(const vyre_types *types, vyre_value_type type, uint32_t leaf);
 
 /* The field of that name, NULL if there is none. */
 const vyre_field *vyre_struct_field(const vyre_types *types, vyre_value_type type, vyre_str name);
@@ -91,6 +101,9 @@ const char *vyre_value_type_name(const vyre_types *types, vyre_value_type type,
 /* Adds what follows a variable's name to name one of its leaves: ".position.x". */
 void vyre_leaf_path(const vyre_types *types, vyre_value_type type, uint32_t leaf, char *out,
                     size_t size);
+
+/* A struct with its size and alignment, and a line for each field: offset, name and type. */
+void vyre_type_layout_print(const vyre_types *types, vyre_value_type type, vyre_strbuf *out);
 
 /* Reads a swizzle, such as "xyz" or "rg", of a vector with that many components. Gives how many it
  * names, 0 if it is none. */

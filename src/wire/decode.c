@@ -220,7 +220,9 @@ static vyre_status check_minor(const input *in) {
     const uint8_t *array = in->bytes + in->offsets[VYRE_SECTION_RESOURCES];
     for (uint32_t i = 0; i < in->counts[VYRE_SECTION_RESOURCES]; i++) {
         uint32_t array_size = wire_get_u32(array + offsetof(vyre_resource, size));
-        needed = wire_higher(needed, wire_resource_minor(array[0], array_size));
+        needed = wire_higher(needed,
+                             wire_resource_minor(array[offsetof(vyre_resource, kind)],
+                                                 array[offsetof(vyre_resource, type)], array_size));
         array += sizeof(vyre_resource);
     }
     const uint8_t *phase = in->bytes + in->offsets[VYRE_SECTION_PHASES];

@@ -75,9 +75,12 @@ static inline uint32_t wire_phase_minor(uint32_t from_resource, uint32_t dimensi
     return from_resource != VYRE_NONE && dimensions > 1 ? 2 : 0;
 }
 
-/* A shared array whose size is not a number. */
-static inline uint32_t wire_resource_minor(uint32_t kind, uint32_t size) {
-    return kind == VYRE_RESOURCE_SHARED && size != VYRE_NONE ? 2 : 0;
+/* A shared array whose size is not a number, a buffer of records, a field. */
+static inline uint32_t wire_resource_minor(uint32_t kind, uint32_t type, uint32_t size) {
+    return (kind == VYRE_RESOURCE_SHARED && size != VYRE_NONE) || kind == VYRE_RESOURCE_FIELD ||
+                   type == VYRE_TYPE_VOID
+               ? 2
+               : 0;
 }
 
 static inline uint32_t wire_higher(uint32_t minor, uint32_t needed) {
@@ -95,7 +98,7 @@ static inline uint32_t wire_minor(const vyre_ir *ir) {
     }
     for (uint32_t i = 0; i < ir->resource_count; i++) {
         const vyre_resource *row = &ir->resources[i];
-        minor = wire_higher(minor, wire_resource_minor(row->kind, row->size));
+        minor = wire_higher(minor, wire_resource_minor(row->kind, row->type, row->size));
     }
     for (uint32_t i = 0; i < ir->phase_count; i++) {
         const vyre_phase *phase = &ir->phases[i];

@@ -215,7 +215,7 @@ static const char *subject_id(const vyre_backend *backend) {
 static uint32_t subject_features(const vyre_backend *backend) {
     (void)backend;
     return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC | VYRE_FEATURE_STEPS |
-           VYRE_FEATURE_CONSTANT_ARRAYS;
+           VYRE_FEATURE_CONSTANT_ARRAYS | VYRE_FEATURE_RECORDS;
 }
 
 typedef vyre_status (*dispatch_function)(const vyre_backend *backend, const vyre_call *call,

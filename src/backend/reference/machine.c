@@ -63,6 +63,8 @@ bool machine_unknown(machine *m, uint32_t at) {
 }
 
 const char *machine_array_name(const machine *m, uint32_t resource) {
+    const vyre_resource *row = &m->ir->resources[resource];
+    resource = vyre_resource_is_field(row) ? row->size : resource;
     for (uint32_t i = 0; i < m->ir->arg_count; i++) {
         if (m->ir->args[i].resource == resource) {
             return m->ir->strings + m->ir->args[i].name;
@@ -133,11 +135,11 @@ static vyre_status make_arrays(machine *m, const vyre_input *inputs) {
     for (uint32_t i = 0; i < ir->resource_count; i++) {
         const vyre_resource *row = &ir->resources[i];
         if (row->kind > VYRE_RESOURCE_SCRATCH) {
-            break;
+            break; /* a field is in its buffer */
         }
         array *a = &m->arrays[i];
         a->length = vyre_plan_length(m->plan, i);
-        uint64_t bytes = a->length * vyre_type_bytes(vyre_resource_type(row));
+        uint64_t bytes = a->length * vyre_resource_stride(ir, row);
         char what[96];
         snprintf(what, sizeof what, "array `%.60s`", machine_array_name(m, i));
         if (!machine_reserve(m, bytes, what)) {
@@ -297,7 +299,7 @@ static vyre_status give_outputs(machine *m, vyre_outputs *outputs) {
         const vyre_arg *arg = &m->ir->args[m->plan->outputs[i]];
         array *from = &m->arrays[arg->resource];
         outputs->items[i] =
-            (vyre_output){from->data, (size_t)(from->length * vyre_type_bytes(vyre_arg_type(arg)))};
+            (vyre_output){from->data, (size_t)(from->length * vyre_arg_bytes(m->ir, arg))};
         from->data = NULL;
     }
     return VYRE_OK;
