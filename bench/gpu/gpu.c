@@ -258,8 +258,9 @@ static void overheads(void) {
 }
 
 static const char *const kernels[] = {
-    "saxpy", "dot",   "scan",       "histogram", "radixsort",    "matmul", "dfa",      "conv3x3",
-    "fnv1a", "crc32", "mandelbrot", "bfs",       "blackscholes", "nbody",  "matmul_i8"};
+    "saxpy",        "dot",     "scan",      "histogram",  "radixsort",  "matmul",
+    "dfa",          "conv3x3", "fnv1a",     "crc32",      "mandelbrot", "bfs",
+    "blackscholes", "nbody",   "matmul_i8", "saxpy_vec4", "bodies"};
 enum { KERNELS_COUNT = sizeof kernels / sizeof *kernels };
 
 static int by_size(const void *left, const void *right) {
@@ -422,6 +423,12 @@ static const workload workloads[] = {
      "GB/s",
      {{SCALAR, 0x40200000}, {FLOATS, BYTES(N28)}, {FLOATS, BYTES(N28)}},
      3},
+    {"saxpy_vec4",
+     12.0 * N28,
+     "GB/s",
+     {{SCALAR, 0x40200000}, {FLOATS, BYTES(N28)}, {FLOATS, BYTES(N28)}},
+     3},
+    {"bodies", 8.0 * N28, "GB/s", {{SCALAR, 0x3c23d70a}, {FLOATS, BYTES(N28)}}, 2},
     {"dot", 8.0 * N28, "GB/s", {{FLOATS, BYTES(N28)}, {FLOATS, BYTES(N28)}, {ZEROS, 4}}, 3},
     {"scan", 8.0 * N28, "GB/s", {{WORDS, BYTES(N28)}, {ZEROS, BYTES(N28)}}, 2},
     {"histogram", 4.0 * N28, "GB/s", {{WORDS, BYTES(N28)}, {ZEROS, 1024}}, 2},

@@ -45,6 +45,8 @@ const Work works[NWORK] = {
      "Gedge/s",
      NEDGE / 1e9},
     {"nbody", {4 * 4 * NBODY, 4 * 3 * NBODY, 4 * 6 * NBODY}, 2, -1, 'f', GF(20.0 * NBODY * NBODY)},
+    {"saxpy_vec4", {4 * NV, 4 * NV}, 1, 1, 'f', GB(12.0 * NV)},
+    {"bodies", {4 * NV}, 0, 0, 'f', GB(8.0 * NV)},
 };
 
 void *buf[6];
@@ -143,7 +145,9 @@ static void make_inputs(int w) {
     u32 *u = buf[0];
     state = 1000 + w;
     switch (w) {
+    case W_BODIES: fill(0, 0, NV, -1, 1); break;
     case W_SAXPY:
+    case W_SAXPY_VEC4:
     case W_DOT: fill(0, 0, NV, -1, 1), fill(1, 0, NV, -1, 1); break;
     case W_MATMUL: fill(0, 0, MM * MM, -1, 1), fill(1, 0, MM * MM, -1, 1); break;
     case W_CONV: fill(0, 0, (IMG + 2) * (IMG + 2), 0, 1); break;

@@ -23,6 +23,8 @@ enum {
     W_DFA,
     W_BFS,
     W_NBODY,
+    W_SAXPY_VEC4,
+    W_BODIES,
     NWORK
 };
 

@@ -9,6 +9,26 @@ void saxpy(const float *restrict x, float *restrict y, int from, int to) {
         y[i] = SAXPY_A * x[i] + y[i];
 }
 
+void saxpy_vec4(const vec4 *restrict x, vec4 *restrict y, int from, int to) {
+    for (int i = from; i < to; i++) {
+        y[i].x = SAXPY_A * x[i].x + y[i].x;
+        y[i].y = SAXPY_A * x[i].y + y[i].y;
+        y[i].z = SAXPY_A * x[i].z + y[i].z;
+        y[i].w = SAXPY_A * x[i].w + y[i].w;
+    }
+}
+
+void bodies(body *b, int from, int to) {
+    for (int i = from; i < to; i++) {
+        body o = b[i];
+        o.x += DT * o.u, o.y += DT * o.v, o.z += DT * o.w;
+        o.mass -= DT * o.burn;
+        o.u *= 0.99f, o.v *= 0.99f, o.w *= 0.99f;
+        o.burn *= 0.5f;
+        b[i] = o;
+    }
+}
+
 void dot_chunk(const float *x, const float *y, float *part, int c) {
     float acc[DOT_LANES] = {0};
     for (int i = c * DOT_CHUNK; i < (c + 1) * DOT_CHUNK; i += DOT_LANES)

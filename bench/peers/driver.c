@@ -92,6 +92,14 @@ void peer_run(int w) {
         RANGES(NV) saxpy(b[0], b[1], i, i + CUT);
         break;
     }
+    case W_SAXPY_VEC4: {
+        RANGES(NV / 4) saxpy_vec4(b[0], b[1], i, i + CUT);
+        break;
+    }
+    case W_BODIES: {
+        RANGES(NV / 8) bodies(b[0], i, i + CUT);
+        break;
+    }
     case W_DOT: dot(); break;
     case W_SCAN: scan(); break;
     case W_HIST: histogram(); break;

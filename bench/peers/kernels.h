@@ -16,4 +16,12 @@ void crc(const u8 *rec, u32 *dst, const u32 *tab, int from, int to);
 void dfa(const u8 *text, const u8 *tab, u32 *dst, u32 accept, int from, int to);
 int bfs_slice(const u32 *row, const u32 *col, u32 *level, const u32 *q, u32 *found, u32 depth,
               int from, int to);
+typedef struct {
+    float x, y, z, w;
+} vec4;
+typedef struct {
+    float x, y, z, mass, u, v, w, burn;
+} body;
+void saxpy_vec4(const vec4 *x, vec4 *y, int from, int to);
+void bodies(body *b, int from, int to);
 void nbody(const float *p, const float *v, float *dst, int from, int to);

@@ -38,6 +38,8 @@ static const parameter parameters[NWORK][PARAMETERS] = {
     [W_DFA] = {B(0), B(1), U(0), B(2)}, /* the number is dfa_accept, known later */
     [W_BFS] = {U(0), B(0), B(1), B(2), B(3), B(4)},
     [W_NBODY] = {B(0), B(1), B(2)},
+    [W_SAXPY_VEC4] = {U(0x3fd9999a), B(0), B(1)}, /* SAXPY_A */
+    [W_BODIES] = {U(0x3c23d70a), B(0)},           /* DT */
 };
 
 static vyre_device *device;

@@ -100,14 +100,19 @@ typedef enum vyre_demand {
 
 /* Zero means the default. */
 typedef struct vyre_dispatch_config {
-    uint64_t timeout_ns;       /* 0: none */
-    uint64_t max_output_bytes; /* of all outputs together; 0: no limit */
-    const char *label;         /* name of the run in logs and errors */
-    uint64_t grid[3];          /* replaces the domain of a program with one phase */
-    uint32_t grade;            /* vyre_grade: the weakest that is acceptable; exact by default */
-    uint32_t determinism;      /* vyre_demand */
-    uint64_t reserved[4];      /* must be 0 */
+    uint64_t timeout_ns;        /* 0: none */
+    uint64_t max_output_bytes;  /* of all outputs together; 0: no limit */
+    const char *label;          /* name of the run in logs and errors */
+    uint64_t grid[3];           /* replaces the domain of a program with one phase */
+    uint32_t grade;             /* vyre_grade: the weakest that is acceptable; exact by default */
+    uint32_t determinism;       /* vyre_demand */
+    struct vyre_prints *prints; /* since 1.2: who gets what the kernel prints, see dispatch.h; NULL:
+                                 * nobody. NULL in calls of a backend */
+    uint64_t flags;             /* since 1.2: VYRE_DISPATCH_ bits; 0 in calls of a backend */
+    uint64_t reserved[2];       /* must be 0 */
 } vyre_dispatch_config;
+
+enum { VYRE_DISPATCH_NO_ASSERTS = 1 /* leaves out the asserts of the kernel */ };
 
 /* The grid of a phase. */
 typedef struct vyre_grid {
@@ -218,7 +223,8 @@ typedef struct vyre_op_set {
     X(DISTRIBUTED, 9, "distributed")               /* one program on several devices */            \
     X(PHASES, 10, "phases") /* several phases: repeat, scratch arrays, domains from memory */      \
     X(CONSTANT_ARRAYS, 11, "constant_arrays") /* since 1.2; without, the host passes buffers */    \
-    X(STEPS, 12, "steps") /* since 1.2: swap, if, counters in sizes, memory domains in 3D */
+    X(STEPS, 12, "steps")     /* since 1.2: swap, if, counters in sizes, memory domains in 3D */   \
+    X(RECORDS, 13, "records") /* buffers of records, since 1.2; without, the host lowers them */
 
 typedef enum vyre_feature {
 #define VYRE_FEATURE_ENUM(name, bit, text) VYRE_FEATURE_##name = 1 << bit,

@@ -84,6 +84,15 @@ VYRE_API uint32_t vyre_build_scratch(vyre_builder *builder, const char *name, vy
 VYRE_API uint32_t vyre_build_constant_array(vyre_builder *builder, const char *name, vyre_type type,
                                             uint32_t length, const void *elements);
 
+/* Declares a buffer whose elements are records of `bytes` bytes. Its scalars are accessed through
+ * fields: arrays as long as the buffer, whose elements lie at `offset` in each record. A field may
+ * be declared at any time, and twice; it returns a resource handle. An offset is a multiple of the
+ * type's size, and so are the bytes of the record. Fields of different types do not overlap. */
+VYRE_API uint32_t vyre_build_records(vyre_builder *builder, const char *name, vyre_access access,
+                                     uint32_t bytes, uint32_t size);
+VYRE_API uint32_t vyre_build_field(vyre_builder *builder, uint32_t buffer, vyre_type type,
+                                   uint32_t offset);
+
 /* Sizes: expressions that the host evaluates before the run. Each handle may be used once, as an
  * operand or in a declaration. */
 VYRE_API uint32_t vyre_build_size_const(vyre_builder *builder, uint64_t value);
@@ -185,6 +194,13 @@ VYRE_API uint32_t vyre_build_atomic(vyre_builder *builder, vyre_op op, uint32_t 
                                     uint32_t index, uint32_t value, uint32_t desired,
                                     vyre_ordering ordering, vyre_scope scope);
 VYRE_API void vyre_build_barrier(vyre_builder *builder, vyre_op barrier_or_grid_barrier);
+
+/* Messages: what `print` and `assert` do. The text is in UTF-8, with `{}` or `{:x}` for each of the
+ * values, and `{{` for a brace. The builder copies it. */
+VYRE_API void vyre_build_print(vyre_builder *builder, const char *text, uint32_t count,
+                               const uint32_t *values);
+VYRE_API void vyre_build_assert(vyre_builder *builder, uint32_t condition, const char *text,
+                                uint32_t count, const uint32_t *values);
 
 /* Control flow. Values leave a block in two ways: through the explicit lists below, or through
  * variables, for which the builder makes the lists.

@@ -13,6 +13,7 @@
     X(CARRIED, 4096, "values carried by one loop, branch or call")                                 \
     X(ARGUMENTS, 256, "arguments of a program or function")                                        \
     X(STRUCT_SCALARS, 256, "scalars of a struct, with those of the structs in it")                 \
+    X(RECORD_BYTES, 4096, "bytes of an element of a buffer")                                       \
     X(RESOURCES, 4096, "buffers, scratch, constant, shared and private arrays of a program")       \
     X(SHARED_ARRAYS, 64, "shared arrays of a phase")                                               \
     X(SHARED_BYTES, 262144, "bytes of shared memory of a workgroup")                               \
@@ -33,6 +34,8 @@
     X(USES, 1024, "lines with `use` in a text and the files that it uses")                         \
     X(WIRE_BYTES, 1073741824, "bytes of a program's binary form")                                  \
     X(COMPILED, 131072, "instructions of a program that cpu and cuda compile, functions expanded") \
+    X(MESSAGE_BYTES, 1024, "bytes of the text of a print or assert")                               \
+    X(MESSAGE_VALUES, 32, "scalars that a print or assert shows")                                  \
     X(DIAGNOSTICS, 100, "errors reported for a text before it gives up")
 
 /* Bytes of stack that a thread must have left to call the library, whatever the program. */

@@ -61,7 +61,7 @@ typedef enum vyre_access { VYRE_ACCESS_IN, VYRE_ACCESS_INOUT, VYRE_ACCESS_OUT } 
 /* An argument of the program, in declaration order. */
 typedef struct vyre_arg {
     uint32_t name;     /* offset in `strings` */
-    uint32_t type;     /* of the scalar, or of the buffer's elements */
+    uint32_t type;     /* of the scalar, or of the buffer's elements; void for records */
     uint32_t resource; /* VYRE_NONE for a scalar */
 } vyre_arg;
 
@@ -70,21 +70,30 @@ typedef enum vyre_resource_kind {
     VYRE_RESOURCE_SCRATCH,
     VYRE_RESOURCE_SHARED,
     VYRE_RESOURCE_PRIVATE,
-    VYRE_RESOURCE_CONSTANT /* read-only; its elements are in `data` */
+    VYRE_RESOURCE_CONSTANT, /* read-only; its elements are in `data` */
+    VYRE_RESOURCE_FIELD     /* one scalar of each record of a buffer */
 } vyre_resource_kind;
 
 /* An array that can be indexed. Buffers come first, in argument order, then scratch arrays, then
- * constant arrays in the order of their first use, then the shared and private arrays of each
- * phase. */
+ * constant arrays in the order of their first use, then fields, by buffer and offset, then the
+ * shared and private arrays of each phase.
+ *
+ * The elements of a buffer may be records of several scalars. Instructions do not access such a
+ * buffer, only its fields: element i of a field is in record i. Fields do not overlap. Those that
+ * no instruction uses are left out. */
 typedef struct vyre_resource {
     uint8_t kind;   /* vyre_resource_kind */
-    uint8_t type;   /* of the elements */
-    uint8_t access; /* buffers: vyre_access; constant arrays: in; others: inout */
+    uint8_t type;   /* of the elements; void for a buffer of records */
+    uint8_t access; /* buffers: vyre_access; fields: as their buffer; constant arrays: in; others:
+                     * inout */
     uint8_t zero;
     uint32_t size;   /* buffers and scratch: length in elements, as a size; VYRE_NONE: any length.
                       * shared: the same, or VYRE_NONE where `length` is its length.
-                      * constant arrays: where the elements start in `data`, a multiple of 8 */
-    uint32_t length; /* shared, private and constant arrays: length in elements; else 0 */
+                      * constant arrays: where the elements start in `data`, a multiple of 8.
+                      * fields: their buffer */
+    uint32_t length; /* shared, private and constant arrays: length in elements. A buffer of
+                      * records: bytes of one. Fields: offset in the record in bytes, a multiple of
+                      * the type's size. Else 0 */
 } vyre_resource;
 
 /* Size expressions. The host evaluates them in checked 64-bit arithmetic before the run. A size is

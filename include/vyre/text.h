@@ -34,6 +34,14 @@ VYRE_API vyre_program *vyre_module_program(const vyre_module *module, size_t ind
 /* Returns NULL if no program has that name. */
 VYRE_API vyre_program *vyre_module_find(const vyre_module *module, const char *program_name);
 
+/* Finds the program of that name or, of a generic one, builds the instance that the name states:
+ * "gather<f32>". The module keeps it, counts it among its programs, and finds it from then on.
+ * Calls for the same module must not overlap. `diagnostics` may be NULL. Since 1.2. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_module_instantiate(vyre_module *module,
+                                                           const char *program_name,
+                                                           vyre_diagnostics *diagnostics,
+                                                           vyre_program **out_program);
+
 /* Files. A text names other files with `use "physics.vyre";`. The library does not read them by
  * itself: the caller joins the text with its files first. The result is a text for the calls above
  * and for vyre_run (run.h); its diagnostics name the file that they are about.

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "bench/bench.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 #include "route/route.h"
 #include "runtime/device.h"
@@ -89,7 +90,8 @@ static const vyre_ir *ir_of(const point *at) {
 
 static vyre_dispatch_config config_of(const point *at) {
     /* The first run also touches memory for the first time. */
-    return (vyre_dispatch_config){.timeout_ns = at->bench->budget_ns * 4 + 1000000000};
+    return (vyre_dispatch_config){.timeout_ns = at->bench->budget_ns * 4 + 1000000000,
+                                  .flags = VYRE_DISPATCH_NO_ASSERTS};
 }
 
 /* Sizes of all arguments. */
@@ -101,7 +103,7 @@ static vyre_status measure_bytes(point *at) {
     at->is_planned = true;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         uint32_t resource = ir->args[i].resource;
-        uint64_t width = vyre_type_bytes((vyre_type)ir->args[i].type);
+        uint64_t width = vyre_arg_bytes(ir, &ir->args[i]);
         bool is_buffer = resource != VYRE_NONE;
         uint64_t bytes = width * (is_buffer ? at->shape.arguments[i] : 1);
         bool is_updated = is_buffer && ir->resources[resource].access == VYRE_ACCESS_INOUT;
@@ -193,7 +195,8 @@ static vyre_status run_host(point *at, player *p, const vyre_dispatch_config *co
 
 static vyre_status run_once(point *at, player *p, bool counts) {
     /* A time limit costs time, and a device that got here is known to be fast enough. */
-    const vyre_dispatch_config config = counts ? (vyre_dispatch_config){0} : config_of(at);
+    const vyre_dispatch_config config =
+        counts ? (vyre_dispatch_config){.flags = VYRE_DISPATCH_NO_ASSERTS} : config_of(at);
     vyre_timing timing = {.device_ns = VYRE_NO_TIME};
     vyre_status status = VYRE_OK;
     uint64_t before = vyre_now_ns();

@@ -13,6 +13,7 @@
 #include "cli/operation.h"
 #include "cli/output.h"
 #include "dialect/snapshot.h"
+#include "text/module.h"
 #include "wire/layout.h"
 
 /* By the start of the magic number, so that a file that was damaged later is still known for what
@@ -109,9 +110,32 @@ vyre_program *cli_input_program(const cli_input *input, size_t index) {
     return input->program ? input->program : vyre_module_program(input->module, index);
 }
 
+/* Says that a generic program is no program before its types are known. */
+static vyre_status no_types(const cli_input *input, const vyre_module_generic *generic) {
+    vyre_strbuf fix = {0};
+    vyre_strbuf_printf(&fix, "state its types after the file, as in '%s<f32>'", generic->name);
+    vyre_status status =
+        vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, vyre_strbuf_string(&fix),
+                         "the program `%s` of %s is generic", generic->head, input->name);
+    vyre_strbuf_free(&fix);
+    return status;
+}
+
+/* Makes the instance of a generic program that a name states, and gives it the form names have. */
+static vyre_status make_instance(const cli_input *input, const char **name) {
+    vyre_program *program = NULL;
+    if (*name && input->module && strchr(*name, '<')) {
+        VYRE_TRY(vyre_module_instantiate(input->module, *name, input->diagnostics, &program));
+        *name = vyre_program_name(program);
+    }
+    return VYRE_OK;
+}
+
 vyre_status cli_input_choose(const cli_input *input, const char *name, const char *why_one,
                              cli_selection *out) {
+    VYRE_TRY(make_instance(input, &name));
     size_t count = cli_input_count(input);
+    const vyre_module_generic *generic, *is_generic = NULL;
     VYRE_VEC(const char *) names = {0};
     vyre_strbuf list = {0};
     vyre_status status = VYRE_OK;
@@ -125,8 +149,15 @@ vyre_status cli_input_choose(const cli_input *input, const char *name, const cha
             *out = (cli_selection){i, i + 1};
         }
     }
+    for (size_t i = 0; input->module && (generic = vyre_module_generic_at(input->module, i)); i++) {
+        vyre_strbuf_printf(&list, "%s`%s`", count || i ? ", " : "", generic->head);
+        is_generic = name && !strcmp(name, generic->name) ? generic : is_generic;
+    }
+    generic = input->module ? vyre_module_generic_at(input->module, 0) : NULL;
     if (!stored || !vyre_vec_push(&names, NULL)) {
         status = vyre_no_memory("for the list of programs");
+    } else if (is_generic || (!count && generic)) {
+        status = no_types(input, is_generic ? is_generic : generic);
     } else if (!count) {
         status = vyre_status_make(VYRE_STATUS_INVALID_PROGRAM, "add a program to it",
                                   "%s contains no program", input->name);

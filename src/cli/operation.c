@@ -20,6 +20,11 @@ bool cli_operation_is_id(const char *word) {
     }
     for (;;) {
         size_t size = strspn(word, letters);
+        if (size && word[size] == '<') { /* the types of an instance */
+            return strspn(word + size, "<>,abcdefghijklmnopqrstuvwxyz0123456789") ==
+                       strlen(word + size) &&
+                   word[strlen(word) - 1] == '>';
+        }
         if (!size || (word[size] && word[size] != '.')) {
             return false;
         }

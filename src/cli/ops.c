@@ -119,6 +119,27 @@ static void write_operation(vyre_strbuf *text, const vyre_operation *operation) 
     write_part(text, &laws);
 }
 
+/* Tells for which other types the operation exists, if it is the first of several instances. Gives
+ * the number of the last one. */
+static size_t write_instances(const job *j, vyre_strbuf *text, size_t first) {
+    const vyre_operation *operation = vyre_dialects_at(j->snapshot, first);
+    size_t stem = strcspn(operation->id, "<"), last = first;
+    vyre_strbuf others = {0};
+    for (size_t i = first + 1; operation->id[stem] && i < vyre_dialects_count(j->snapshot); i++) {
+        const vyre_operation *other = vyre_dialects_at(j->snapshot, i);
+        if (strncmp(operation->id, other->id, stem + 1) != 0 ||
+            strcmp(operation->doc, other->doc) != 0) {
+            break;
+        }
+        if (is_chosen(j, other)) {
+            vyre_strbuf_printf(&others, "%s%s", others.size ? ", " : "also: ", other->id + stem);
+        }
+        last = i;
+    }
+    write_part(text, &others);
+    return last;
+}
+
 static void write_text(const job *j, vyre_strbuf *text) {
     vyre_strbuf before = {0}, group = {0};
     for (size_t i = 0; i < vyre_dialects_count(j->snapshot); i++) {
@@ -135,6 +156,7 @@ static void write_text(const job *j, vyre_strbuf *text) {
             vyre_strbuf_puts(&before, vyre_strbuf_string(&group));
         }
         write_operation(text, operation);
+        i = write_instances(j, text, i);
     }
     text->failed |= before.failed || group.failed;
     vyre_strbuf_free(&before);

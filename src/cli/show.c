@@ -14,6 +14,7 @@
 #include "pass/access.h"
 #include "pass/fill.h"
 #include "pass/pass.h"
+#include "text/module.h"
 #include "wire/layout.h"
 #include "wire/variants.h"
 
@@ -32,6 +33,10 @@ static const cli_choice stages[] = {
 #define OPTIONS(X)                                                                                 \
     X(STAGE, 0, "--stage", "STAGE", stages, "the stage to show (default: ir)")                     \
     X(OUTPUT, 'o', "--output", "FILE", NULL, "write to FILE instead of stdout")                    \
+    X(LAYOUT, 0, "--layout", NULL, NULL,                                                           \
+      "print how the structs of FILE lie in buffers instead: their sizes and the offsets of "      \
+      "their "                                                                                     \
+      "fields")                                                                                    \
     CLI_VARIANT_OPTION(X)                                                                          \
     X(FORMAT, 0, "--format", "FORMAT", cli_formats,                                                \
       "describe the stage; for wire, list its "                                                    \
@@ -42,6 +47,7 @@ CLI_OPTION_TABLE(OPTIONS);
 static const cli_example examples[] = {
     {"vyre show kernel.vyre", "print the IR of every program"},
     {"vyre show kernel.vyre --stage opt", "print the IR that backends get"},
+    {"vyre show kernel.vyre --layout", "print the offsets of the fields of structs"},
     {"vyre show kernel.vyre saxpy --stage wire -o saxpy.vyreb", "store a program in binary form"},
     {"vyre show saxpy.vyreb", "read it again"},
     {"vyre show kernel.vyre saxpy --stage wire --format text",
@@ -236,6 +242,16 @@ static vyre_status show_wire(const cli_arguments *arguments, const vyre_program 
     return VYRE_OK;
 }
 
+/* The structs of a text; the binary form has none. */
+static vyre_status show_layout(const cli_input *input, vyre_strbuf *text) {
+    if (!input->module) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name a file of source text",
+                                "%s has no structs: only source text declares them", input->name);
+    }
+    vyre_strbuf_puts(text, vyre_module_layout(input->module));
+    return VYRE_OK;
+}
+
 static cli_exit run(const cli_arguments *arguments) {
     cli_exit result = CLI_EXIT_DONE;
     cli_selection chosen;
@@ -245,7 +261,8 @@ static cli_exit run(const cli_arguments *arguments) {
         cli_input_open(&input, arguments->operands[0], arguments->values[VARIANT].text);
     if (!status) {
         const char *name = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
-        bool one = arguments->values[STAGE].choice == STAGE_WIRE;
+        bool one =
+            arguments->values[STAGE].choice == STAGE_WIRE && !arguments->values[LAYOUT].given;
         if (!cli_input_take(&input, arguments->command, name,
                             one ? "the binary form holds one" : NULL, &chosen, &result)) {
             goto done;
@@ -254,7 +271,8 @@ static cli_exit run(const cli_arguments *arguments) {
     if (!status) {
         bool as_json = arguments->values[FORMAT].choice == VYRE_FORMAT_JSON;
         uint32_t stage = arguments->values[STAGE].choice;
-        status = stage != STAGE_WIRE
+        status = arguments->values[LAYOUT].given ? show_layout(&input, &text)
+                 : stage != STAGE_WIRE
                      ? show_text(&input, chosen, stage, as_json, &text)
                      : show_wire(arguments, cli_input_program(&input, chosen.first), &text);
     }

@@ -7,6 +7,8 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "ir/lookup.h"
+#include "ir/message.h"
 #include "ir/program.h"
 #include "runtime/device.h"
 #include "runtime/shared.h"
@@ -78,7 +80,8 @@ void conform_property_settle(conform_property property, vyre_type type, uint8_t 
 /* Comparing */
 
 /* Every run ends some time. */
-static const vyre_dispatch_config run_config = {.timeout_ns = (uint64_t)60 * 1000000000u};
+static const vyre_dispatch_config run_config = {.timeout_ns = (uint64_t)60 * 1000000000u,
+                                                .flags = VYRE_DISPATCH_NO_ASSERTS};
 
 /* Memory with a fence on both sides. */
 typedef struct fenced {
@@ -194,7 +197,7 @@ static void check_output(comparing *c, uint32_t i) {
                  abs(breach), breach < 0 ? "before" : "after", name);
         return;
     }
-    conform_property_settle(property, (vyre_type)arg->type, found->data, found->size);
+    conform_property_settle(property, vyre_arg_shown_type(arg), found->data, found->size);
     if (!found->size || !memcmp(expected, found->data, found->size)) {
         return;
     }
@@ -202,7 +205,7 @@ static void check_output(comparing *c, uint32_t i) {
     if (c->out->verdict) {
         return;
     }
-    uint32_t bytes = vyre_type_bytes((vyre_type)arg->type);
+    uint32_t bytes = vyre_type_bytes(vyre_arg_shown_type(arg));
     uint64_t count = found->size / bytes, wrong = 0, first = count;
     for (uint64_t k = 0; k < count; k++) {
         if (memcmp(expected + k * bytes, found->data + k * bytes, bytes) != 0) {
@@ -253,7 +256,7 @@ static void settle(const conform_trial *trial, const vyre_program *program, vyre
     uint32_t output = 0;
     for (uint32_t arg = 0; arg < ir->arg_count && output < outputs->count; arg++) {
         if (vyre_ir_is_output(ir, arg)) {
-            conform_property_settle(property_of(trial, output), (vyre_type)ir->args[arg].type,
+            conform_property_settle(property_of(trial, output), vyre_arg_shown_type(&ir->args[arg]),
                                     outputs->items[output].data, outputs->items[output].size);
             output++;
         }
@@ -307,6 +310,9 @@ vyre_status conform_compare(const conform_pair *conform, const conform_trial *tr
     }
     if (!status) {
         judge(&c);
+    }
+    if (!status && !out_comparison->verdict && vyre_messages_of(vyre_program_ir(program))) {
+        conform_compare_messages(conform, program, inputs, input_count, out_comparison);
     }
     for (uint32_t i = 0; c.fences && i < c.plan.input_count + c.plan.output_count; i++) {
         vyre_free(c.fences[i].all);

@@ -24,6 +24,61 @@ static void add_array(generator *g, uint32_t resource, vyre_type type, array_kin
         (generated_array){.resource = resource, .type = type, .kind = kind, .stride = 1};
 }
 
+void generate_field(generator *g, uint32_t buffer, vyre_type type, uint32_t offset,
+                    uint32_t record_bytes, array_kind kind) {
+    add_array(g, vyre_build_field(g->b, buffer, type, offset), type, kind);
+    generated_array *array = &g->arrays[g->array_count - 1];
+    array->is_field = true;
+    array->buffer = buffer;
+    array->offset = offset;
+    array->record_bytes = record_bytes;
+}
+
+/* A buffer of records with up to four fields, the first of that type; padding and unused bytes are
+ * between some of them. Each field is an array of its own. */
+static uint32_t add_records(generator *g, const char *name, vyre_access access, vyre_type type,
+                            uint32_t size, array_kind kind, uint32_t *out_bytes) {
+    vyre_type types[4];
+    uint32_t offsets[4], bytes = 0, alignment = 1;
+    uint32_t count = 1 + (uint32_t)vyre_random_below(&g->record_random, 4);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t drawn = (uint32_t)vyre_random_below(&g->record_random, VYRE_TYPE_COUNT);
+        types[i] = !i ? type : drawn > VYRE_TYPE_BOOL ? (vyre_type)drawn : VYRE_TYPE_F32;
+        uint32_t own = vyre_type_bytes(types[i]);
+        offsets[i] = (bytes + own - 1) / own * own;
+        bytes = offsets[i] + own + (uint32_t)vyre_random_below(&g->record_random, 3) * 2;
+        alignment = own > alignment ? own : alignment;
+    }
+    *out_bytes = (bytes + alignment - 1) / alignment * alignment;
+    uint32_t buffer = vyre_build_records(g->b, name, access, *out_bytes, size);
+    for (uint32_t i = 0; i < count; i++) {
+        generate_field(g, buffer, types[i], offsets[i], *out_bytes, kind);
+    }
+    return buffer;
+}
+
+/* A buffer of scalars or, where the program has them, of records. */
+static uint32_t add_buffer(generator *g, const char *name, vyre_access access, vyre_type type,
+                           uint32_t size, array_kind kind, uint32_t *out_bytes) {
+    if (g->has_records && vyre_random_below(&g->record_random, 4)) {
+        return add_records(g, name, access, type, size, kind, out_bytes);
+    }
+    uint32_t buffer = vyre_build_buffer(g->b, name, access, type, size);
+    *out_bytes = 0;
+    add_array(g, buffer, type, kind);
+    return buffer;
+}
+
+/* Its elements, of which a record has so many bytes, or 0. */
+static void fill_buffer(generator *g, const char *name, vyre_type type, uint32_t bytes,
+                        size_t count) {
+    if (bytes) {
+        generate_argument(g, name, VYRE_TYPE_U8, count * bytes);
+    } else {
+        generate_argument(g, name, type, count);
+    }
+}
+
 /* A size of up to a few hundred, from what is declared so far. */
 static uint32_t random_size(generator *g, uint32_t buffer) {
     uint32_t constant = vyre_build_size_const(g->b, 1 + generate_below(g, 300));
@@ -63,22 +118,22 @@ static void declare_interface(generator *g) {
     uint32_t inputs = generate_below(g, 4), first = VYRE_NONE;
     for (uint32_t i = 0; i < inputs; i++) {
         vyre_type type = generate_array_type(g);
-        uint32_t buffer = vyre_build_buffer(g->b, input_names[i], VYRE_ACCESS_IN, type, VYRE_NONE);
+        uint32_t bytes;
+        uint32_t buffer =
+            add_buffer(g, input_names[i], VYRE_ACCESS_IN, type, VYRE_NONE, ARRAY_INPUT, &bytes);
         first = first == VYRE_NONE ? buffer : first;
-        add_array(g, buffer, type, ARRAY_INPUT);
-        generate_argument(g, input_names[i], type,
-                          generate_one_in(g, 8) ? 0 : generate_below(g, 300));
+        fill_buffer(g, input_names[i], type, bytes,
+                    generate_one_in(g, 8) ? 0 : generate_below(g, 300));
     }
     uint32_t outputs = 1 + generate_below(g, 3);
     for (uint32_t i = 0; i < outputs; i++) {
         vyre_type type = generate_array_type(g);
         bool both = generate_one_in(g, 3);
-        uint32_t buffer =
-            vyre_build_buffer(g->b, output_names[i], both ? VYRE_ACCESS_INOUT : VYRE_ACCESS_OUT,
-                              type, both ? VYRE_NONE : random_size(g, first));
-        add_array(g, buffer, type, ARRAY_GLOBAL);
+        uint32_t bytes;
+        add_buffer(g, output_names[i], both ? VYRE_ACCESS_INOUT : VYRE_ACCESS_OUT, type,
+                   both ? VYRE_NONE : random_size(g, first), ARRAY_GLOBAL, &bytes);
         if (both) {
-            generate_argument(g, output_names[i], type, 1 + generate_below(g, 300));
+            fill_buffer(g, output_names[i], type, bytes, 1 + generate_below(g, 300));
         }
     }
     uint32_t scratch = generate_below(g, 3);
@@ -176,7 +231,8 @@ static void draw_shape(generator *g, vyre_phase_desc *desc, uint32_t *domain) {
     for (uint32_t i = 0; i < g->global_count && (g->has_steps || desc->dimensions == 1); i++) {
         vyre_type_class class = vyre_type_class_of(g->arrays[i].type);
         if ((class == VYRE_CLASS_SIGNED || class == VYRE_CLASS_UNSIGNED) &&
-            g->arrays[i].kind != ARRAY_CONSTANT && generate_one_in(g, 12)) {
+            g->arrays[i].kind != ARRAY_CONSTANT && !g->arrays[i].is_field &&
+            generate_one_in(g, 12)) {
             desc->from_memory = true;
             desc->from_resource = g->arrays[i].resource;
             desc->from_index = vyre_build_size_const(g->b, generate_below(g, 4));
@@ -281,8 +337,9 @@ static void make_steps(generator *g) {
 
 vyre_status generate_begin(generator *g, uint64_t seed, conform_trial *out_trial) {
     *out_trial = (conform_trial){0};
-    *g = (generator){.random = seed, .trial = out_trial};
+    *g = (generator){.random = seed, .record_random = ~seed, .trial = out_trial};
     vyre_random(&g->random);
+    g->has_records = vyre_random(&g->record_random) % 4 == 0;
     return vyre_builder_create("random", &g->b);
 }
 
@@ -303,6 +360,8 @@ vyre_status conform_generate(uint64_t seed, conform_trial *out_trial) {
     VYRE_TRY(generate_begin(&g, seed, out_trial));
     vyre_build_deterministic(g.b);
     g.has_steps = seed % 4 == 3;
+    g.has_messages = seed % 8 > 5;
+    g.message_random = ~seed;
     declare_interface(&g);
     if (g.has_steps) {
         generate_steps(&g);

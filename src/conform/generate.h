@@ -3,7 +3,9 @@
  * generate.c         arguments, phases, repeats       generate_value.c  operations on values
  * generate_memory.c  arrays, and who may touch what   generate_block.c  control flow
  * generate_small.c   small programs, one a rule       generate_special.c  what goes into them
+ * generate_message.c prints and asserts
  * generate_steps.c   swaps, branches, counters in sizes  generate_turns.c  small ones of these
+ * generate_records.c small ones of records
  * generate_sums.c    small programs that sum floats
  *
  * What makes programs free of races: between two points where all invocations meet (the start of a
@@ -26,7 +28,7 @@
 
 enum {
     MOST_VALUES = 256,
-    MOST_ARRAYS = 24,
+    MOST_ARRAYS = 52,
     MOST_VARIABLES = 16,
     MOST_DEPTH = 4,     /* blocks in one another */
     MOST_LANES = 640,   /* invocations of a phase */
@@ -58,17 +60,23 @@ typedef struct generated_array {
     vyre_type type;
     array_kind kind;
     usage use;
-    uint32_t stride; /* USAGE_OWN: elements of each invocation */
-    vyre_op update;  /* USAGE_UPDATE */
-    bool by_numbers; /* ARRAY_PRIVATE: indices are constants */
+    uint32_t stride;                       /* USAGE_OWN: elements of each invocation */
+    vyre_op update;                        /* USAGE_UPDATE */
+    bool by_numbers;                       /* ARRAY_PRIVATE: indices are constants */
+    bool is_field;                         /* of the records of a buffer */
+    uint32_t buffer, offset, record_bytes; /* is_field: of which, and where in a record */
     bool is_scratch;
 } generated_array;
 
 typedef struct generator {
     vyre_builder *b;
     uint64_t random;
+    uint64_t record_random; /* of its own, so that programs without records stay what they are */
+    bool has_records;
     conform_trial *trial;
     bool failed; /* no memory */
+    bool has_messages;
+    uint64_t message_random; /* of its own, so that messages change nothing else */
 
     generated_array arrays[MOST_ARRAYS];
     uint32_t array_count, global_count;
@@ -111,10 +119,15 @@ static inline level generate_lower(level left, level right) {
 /* Steps of all kinds, and the arrays for them. */
 void generate_steps(generator *g);
 void generate_twins(generator *g);
+
+/* A field of a buffer of records, as an array. */
+void generate_field(generator *g, uint32_t buffer, vyre_type type, uint32_t offset,
+                    uint32_t record_bytes, array_kind kind);
 uint32_t generate_side(generator *g, uint32_t side);
 uint32_t generate_shared(generator *g, vyre_type type, uint32_t length);
 /* A small program about one kind of them. */
 void generate_turns(generator *g, uint32_t turn);
+void generate_records(generator *g, uint32_t turn);
 /* A small program that sums floats. */
 VYRE_MUST_USE vyre_status generate_sums(uint64_t seed, uint32_t turn, conform_trial *out_trial);
 /* A phase, and a repeat that counts down in memory. */
@@ -156,6 +169,9 @@ void generate_access(generator *g, level here);
 /* A number of a type at which rules may differ; `before` is one that it may have to do with, or
  * NULL. */
 void generate_special(generator *g, vyre_type type, const uint8_t *before, uint8_t *out);
+
+/* Now and then a print or an assert of values that are there. */
+void generate_message(generator *g);
 
 void generate_block(generator *g, level here);
 /* Some end behind a grid barrier that may be passed over, and the others go on without them. Gives

@@ -639,6 +639,8 @@ vyre_status conform_generate_small(uint64_t seed, conform_trial *out_trial) {
     VYRE_TRY(generate_begin(&g, ~seed, out_trial));
     if (kinds[kind] == make_phases && turn % 4 == 3) { /* phases among other steps */
         generate_turns(&g, (uint32_t)(turn / 4 % 1000003));
+    } else if (kinds[kind] == make_memory && turn % 2) {
+        generate_records(&g, (uint32_t)(turn / 2 % 1000003));
     } else {
         kinds[kind](&g, (uint32_t)(turn % 1000003));
     }

@@ -4,6 +4,28 @@
 
 enum { MOST_COUNT = 4, MOST_FACTOR = 40 }; /* iterations of a repeat; what they are multiplied by */
 
+/* Another buffer of the same records, with the same fields. */
+static uint32_t add_record_twin(generator *g, const char *name, const generated_array *first) {
+    generated_array like = *first;
+    uint32_t size = vyre_build_size_len(g->b, like.buffer), count = g->array_count;
+    uint32_t twin = vyre_build_records(g->b, name, VYRE_ACCESS_OUT, like.record_bytes, size);
+    for (uint32_t i = 0; i < count; i++) {
+        const generated_array *field = &g->arrays[i];
+        if (field->is_field && field->buffer == like.buffer) {
+            generate_field(g, twin, field->type, field->offset, like.record_bytes, ARRAY_GLOBAL);
+        }
+    }
+    return twin;
+}
+
+static bool has_twin(const generator *g, uint32_t resource) {
+    bool found = false;
+    for (uint32_t i = 0; i < g->twin_count && !found; i++) {
+        found = g->twins[i][0] == resource;
+    }
+    return found;
+}
+
 /* Arrays that can be swapped: another one for an output, of the same type and length. */
 void generate_twins(generator *g) {
     static const char *const names[] = {"u", "v", "w"};
@@ -11,6 +33,14 @@ void generate_twins(generator *g) {
     for (uint32_t i = 0; i < count && g->twin_count < GENERATE_TWINS; i++) {
         const generated_array *array = &g->arrays[i];
         if (array->kind != ARRAY_GLOBAL || array->is_scratch) {
+            continue;
+        }
+        if (array->is_field) {
+            if (!has_twin(g, array->buffer)) {
+                uint32_t *pair = g->twins[g->twin_count];
+                pair[0] = array->buffer;
+                pair[1] = add_record_twin(g, names[g->twin_count++], array);
+            }
             continue;
         }
         uint32_t size = vyre_build_size_len(g->b, array->resource);
@@ -91,7 +121,7 @@ static uint32_t pick_flags(generator *g) {
         const generated_array *array = &g->arrays[(first + i) % g->global_count];
         vyre_type_class class = vyre_type_class_of(array->type);
         bool is_integer = class == VYRE_CLASS_SIGNED || class == VYRE_CLASS_UNSIGNED;
-        if (is_integer && array->kind != ARRAY_CONSTANT) {
+        if (is_integer && array->kind != ARRAY_CONSTANT && !array->is_field) {
             return array->resource;
         }
     }

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "dialect/law.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 
 enum { RANDOM_CASES = 3, BRIEF_VALUES = 16 };
@@ -37,7 +38,7 @@ static void add_argument(conform_law_function *f, const vyre_ir *ir, uint32_t ar
     const vyre_parameter *parameter =
         find_parameter(f->operation, ir->strings + ir->args[arg].name);
     /* A parameter is a bool where its buffer has a u8. */
-    vyre_type type = parameter ? parameter->type : (vyre_type)ir->args[arg].type;
+    vyre_type type = parameter ? parameter->type : vyre_arg_shown_type(&ir->args[arg]);
     uint32_t access = resource == VYRE_NONE ? VYRE_ACCESS_IN : ir->resources[resource].access;
     bool is_function = f->operation->form == VYRE_OPERATION_FUNCTION;
     bool is_data = resource != VYRE_NONE && access != VYRE_ACCESS_OUT &&

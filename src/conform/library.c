@@ -5,6 +5,7 @@
 #include "conform/claims.h"
 #include "conform/session.h"
 #include "dialect/law.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 #include "values/bind.h"
 #include "values/sample.h"
@@ -124,7 +125,7 @@ vyre_status conform_library_trial(const conform_case *one, const vyre_program *p
         if (vyre_ir_is_out(ir, arg)) {
             continue;
         }
-        vyre_type type = (vyre_type)ir->args[arg].type;
+        vyre_type type = vyre_arg_shown_type(&ir->args[arg]);
         const vyre_input *given = &binding.inputs[input++];
         uint8_t *data = conform_trial_add(out_trial, ir->strings + ir->args[arg].name, type,
                                           given->size / vyre_type_bytes(type));

@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "conform/session.h"
+#include "ir/lookup.h"
 #include "runtime/device.h"
 #include "values/element.h"
 
@@ -19,7 +20,7 @@ static void put_arguments(const conform_failure *failure, vyre_strbuf *text) {
                strcmp(ir->strings + ir->args[arg].name, value->name) != 0) {
             arg++;
         }
-        vyre_type type = (vyre_type)ir->args[arg].type;
+        vyre_type type = vyre_arg_shown_type(&ir->args[arg]);
         vyre_strbuf_printf(text, " %s=", value->name);
         for (size_t k = 0; k < value->size; k += vyre_type_bytes(type)) {
             vyre_strbuf_puts(text, k ? "," : "");

@@ -15,6 +15,8 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "conform/compare.h"
+#include "ir/lookup.h"
+#include "ir/print.h"
 
 /* A backend that hangs makes every try as long as the timeout of a run. */
 enum { MOST_TRIES = 50000, MOST_SECONDS = 300 };
@@ -45,7 +47,7 @@ static bool split(shrinker *s) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;
         line row = {at, (size_t)(stop - at), 0, 0};
-        for (const char *c = at; c < stop; c++) {
+        for (const char *c = at; c < stop && *c != '"'; c++) {
             row.opens += *c == '{';
             row.closes += *c == '}';
         }
@@ -113,15 +115,49 @@ static bool has_one_answer(const shrinker *s, const vyre_program *program, const
     return same;
 }
 
+/* Void if there is none of that name. An element of a buffer has `element` bytes. */
+static vyre_type argument_type(const vyre_program *program, const char *name, bool *is_buffer,
+                               size_t *element) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
+        if (!strcmp(ir->strings + ir->args[i].name, name)) {
+            *is_buffer = ir->args[i].resource != VYRE_NONE;
+            *element = vyre_arg_bytes(ir, &ir->args[i]);
+            return vyre_arg_shown_type(&ir->args[i]);
+        }
+    }
+    return VYRE_TYPE_VOID;
+}
+
+/* Leaves bytes behind the last whole element of a buffer out: elements may have become smaller. */
+static void cut_values(conform_trial *trial, const vyre_program *program, size_t *out_sizes) {
+    for (size_t i = 0; i < trial->value_count; i++) {
+        conform_trial_value *value = &trial->values[i];
+        bool is_buffer = false;
+        size_t element = 1;
+        argument_type(program, value->name, &is_buffer, &element);
+        out_sizes[i] = value->size;
+        value->size -= is_buffer ? value->size % element : 0;
+    }
+}
+
+static void restore_values(conform_trial *trial, const size_t *sizes) {
+    for (size_t i = 0; i < trial->value_count; i++) {
+        trial->values[i].size = sizes[i];
+    }
+}
+
 /* Whether a program fails in the same way, and has one answer. */
 static bool still_fails(shrinker *s, const vyre_program *program) {
     if (is_over(s)) {
         return false;
     }
     conform_comparison comparison;
-    size_t input_count;
+    size_t input_count, sizes[VYRE_LIMIT_ARGUMENTS];
+    cut_values(s->trial, program, sizes);
     vyre_input *inputs = conform_trial_inputs(s->trial, program, &input_count);
     if (!inputs) {
+        restore_values(s->trial, sizes);
         return false;
     }
     vyre_outputs expected;
@@ -140,6 +176,8 @@ static bool still_fails(shrinker *s, const vyre_program *program) {
     vyre_free(inputs);
     if (fails) {
         *s->comparison = comparison;
+    } else {
+        restore_values(s->trial, sizes);
     }
     return fails;
 }
@@ -393,7 +431,7 @@ static bool drop_values(shrinker *s) {
     return any;
 }
 
-/* The line of the program itself, behind its constant arrays. */
+/* The line of the program itself, behind its structs and constant arrays. */
 static size_t head_line(const shrinker *s) {
     static const char start[] = "program ";
     size_t at = 0;
@@ -441,6 +479,69 @@ static bool drop_arguments(shrinker *s) {
         vyre_strbuf_add(&text, s->text, (size_t)(at - s->text));
         vyre_strbuf_puts(&text, at + sizeof claim - 1);
         any |= try_text(s, &text);
+    }
+    return any;
+}
+
+/* Adds a line without the field behind elements of an array. */
+static void put_elements(vyre_strbuf *to, const line *row, const char *array, const char *field) {
+    size_t size = strlen(array), field_size = strlen(field), depth = 0;
+    bool in_element = false;
+    for (size_t i = 0; i < row->size; i++) {
+        const char *at = row->text + i;
+        bool starts = !in_element && i + size < row->size && !memcmp(at, array, size) &&
+                      at[size] == '[' && (!i || !in_word(at[-1]));
+        in_element |= starts;
+        depth += in_element && *at == '[';
+        vyre_strbuf_putc(to, *at);
+        if (in_element && *at == ']' && !--depth) {
+            in_element = false;
+            bool follows = i + field_size < row->size && !memcmp(at + 1, field, field_size);
+            i += follows ? field_size : 0;
+        }
+    }
+    vyre_strbuf_putc(to, '\n');
+}
+
+/* Makes records of one scalar scalars, with the struct that stands on these lines. */
+static bool open_record(shrinker *s, size_t first) {
+    char name[VYRE_LIMIT_NAME_BYTES + 9], field[32], type[8];
+    const vyre_ir *ir = vyre_program_ir(s->trial->program);
+    if (sscanf(s->lines.items[first].text, "struct %263s {", name) != 1 ||
+        sscanf(s->lines.items[first + 1].text, " %30[a-z0-9]: %7[a-z0-9],", field + 1, type) != 2) {
+        return false;
+    }
+    field[0] = '.';
+    for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
+        uint32_t resource = ir->args[arg].resource;
+        vyre_strbuf own = {0}, text = {0}, all = {0};
+        if (resource != VYRE_NONE && vyre_resource_has_records(&ir->resources[resource])) {
+            vyre_record_name_print(&own, ir, resource);
+        }
+        if (own.size && !own.failed && !strcmp(vyre_strbuf_string(&own), name)) {
+            put_lines(s, &text, 0, first);
+            for (size_t i = first + 3; i < s->lines.count; i++) {
+                put_elements(&text, &s->lines.items[i], ir->strings + ir->args[arg].name, field);
+            }
+            put_replaced(&all, text.data, text.size, name, strlen(name), type, strlen(type));
+        }
+        vyre_strbuf_free(&own);
+        vyre_strbuf_free(&text);
+        if (all.size) {
+            return try_text(s, &all);
+        }
+    }
+    return false;
+}
+
+static bool open_records(shrinker *s) {
+    bool any = false;
+    for (size_t i = 0; i + 3 < s->lines.count && !s->failed;) {
+        bool is_one = s->lines.items[i].opens && s->lines.items[i + 2].closes &&
+                      !s->lines.items[i + 1].opens && i < head_line(s);
+        bool taken = is_one && open_record(s, i);
+        any |= taken;
+        i += !taken;
     }
     return any;
 }
@@ -590,24 +691,14 @@ static bool lower_numbers(shrinker *s) {
     return any;
 }
 
-static vyre_type argument_type(const vyre_program *program, const char *name, bool *is_buffer) {
-    const vyre_ir *ir = vyre_program_ir(program);
-    for (uint32_t i = 0; i < ir->arg_count; i++) {
-        if (!strcmp(ir->strings + ir->args[i].name, name)) {
-            *is_buffer = ir->args[i].resource != VYRE_NONE;
-            return (vyre_type)ir->args[i].type;
-        }
-    }
-    return VYRE_TYPE_VOID;
-}
-
 /* Drops arguments that are not asked for, shortens buffers, puts zeros where they do. */
 static void shrink_values(shrinker *s) {
     conform_trial *trial = s->trial;
     for (size_t i = 0; i < trial->value_count;) {
         conform_trial_value *value = &trial->values[i];
         bool is_buffer = false;
-        vyre_type type = argument_type(trial->program, value->name, &is_buffer);
+        size_t element = 1;
+        vyre_type type = argument_type(trial->program, value->name, &is_buffer, &element);
         if (type == VYRE_TYPE_VOID) {
             vyre_free(value->name);
             vyre_free(value->data);
@@ -617,9 +708,9 @@ static void shrink_values(shrinker *s) {
         size_t bytes = vyre_type_bytes(type);
         for (size_t size = value->size; is_buffer && size;) {
             size_t before = value->size;
-            value->size = size / 2 / bytes * bytes;
+            value->size = size / 2 / element * element;
             if (!still_fails(s, trial->program)) {
-                value->size = before - bytes;
+                value->size = before - element;
                 if (!still_fails(s, trial->program)) {
                     value->size = before;
                     break;
@@ -664,6 +755,7 @@ vyre_status conform_shrink(const conform_pair *conform, conform_trial *trial,
             any |= drop_values(&s);
             any |= drop_counters(&s);
             any |= drop_arguments(&s);
+            any |= open_records(&s);
             any |= fix_domains(&s);
             any |= shorten_constants(&s);
         }

@@ -5,6 +5,7 @@
 #include "backend/reference/backend.h"
 #include "base/status.h"
 #include "conform/session.h"
+#include "ir/lookup.h"
 
 vyre_status conform_cut_down(const conform_shrinking *how, vyre_device *subject) {
     conform_failure *failure = &how->c->failure;
@@ -52,13 +53,14 @@ static vyre_status keep_element(const conform_shrinking *how, vyre_device *subje
     for (uint32_t arg = 0; arg < ir->arg_count && stored; arg++) {
         for (size_t i = 0; i < trial->value_count; i++) {
             const conform_trial_value *value = &trial->values[i];
-            vyre_type type = (vyre_type)ir->args[arg].type;
-            size_t bytes = vyre_type_bytes(type);
+            vyre_type type = vyre_arg_shown_type(&ir->args[arg]);
+            size_t bytes = vyre_arg_bytes(ir, &ir->args[arg]);
             if (strcmp(value->name, ir->strings + ir->args[arg].name) != 0) {
                 continue;
             }
             bool is_array = ir->args[arg].resource != VYRE_NONE;
-            uint8_t *data = conform_trial_add(&one, value->name, type, 1);
+            uint8_t *data =
+                conform_trial_add(&one, value->name, type, bytes / vyre_type_bytes(type));
             stored = data;
             if (data && (!is_array || (at + 1) * bytes <= value->size)) {
                 memcpy(data, value->data + (is_array ? at * bytes : 0), bytes);

@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "conform/claims.h"
 #include "conform/compare.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 #include "values/bind.h"
 #include "values/buffer.h"
@@ -41,7 +42,7 @@ static uint32_t find_output(const vyre_ir *ir, vyre_str name, vyre_type *out_typ
             continue;
         }
         if (vyre_str_is(name, ir->strings + ir->args[i].name)) {
-            *out_type = (vyre_type)ir->args[i].type;
+            *out_type = vyre_arg_shown_type(&ir->args[i]);
             return output;
         }
         output++;
@@ -74,7 +75,7 @@ static vyre_status compare(const vyre_operation *operation, const vyre_program *
     bool stdin_used = true;
     vyre_strbuf_add(&label, name.data, name.size);
     vyre_strbuf_add(&value, name.data + name.size + 1, word.size - name.size - 1);
-    values_buffer_source source = {vyre_strbuf_string(&label), type, 0, &stdin_used, NULL};
+    values_buffer_source source = {vyre_strbuf_string(&label), type, 1, 0, &stdin_used, NULL};
     vyre_status status = values_buffer_parse(&source, vyre_strbuf_string(&value), &bytes, &offset);
     if (!status && output < outputs->count) {
         const vyre_output *found = &outputs->items[output];

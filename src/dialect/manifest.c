@@ -64,8 +64,25 @@ static void read_laws(manifest_reader *r, const vyre_toml_value *table, vyre_ope
 
 /* Variants and witnesses */
 
+/* A name as the instance for a type has it, "gather<f32>"; the name itself without a type. */
+static const char *keep_instance(manifest_reader *r, vyre_str name, const vyre_toml_value *type) {
+    if (!type) {
+        return manifest_keep(r, name);
+    }
+    vyre_strbuf text = {0};
+    vyre_strbuf_add(&text, name.data, name.size);
+    vyre_strbuf_printf(&text, "<%s>", type->string.data);
+    if (text.failed && !r->status) {
+        r->status = vyre_package_no_memory(r->package);
+    }
+    const char *copy = manifest_keep(r, (vyre_str){vyre_strbuf_string(&text), text.size});
+    vyre_strbuf_free(&text);
+    return copy;
+}
+
 static void read_variants(manifest_reader *r, const vyre_toml_value *table,
-                          vyre_operation *operation, vyre_package_row *row) {
+                          const vyre_toml_value *type, vyre_operation *operation,
+                          vyre_package_row *row) {
     static const char *const known[] = {"entry", "suits", NULL};
     const vyre_toml_value *value = manifest_find_array(r, table, "variant", VYRE_TOML_TABLE);
     if (!value) {
@@ -78,7 +95,7 @@ static void read_variants(manifest_reader *r, const vyre_toml_value *table,
         const vyre_toml_value *entry = manifest_find_text(r, item, "entry", true);
         manifest_check_keys(r, item, "key of a variant", known);
         row->variants[i] = manifest_place(entry ? entry : item);
-        list[i].entry = entry ? manifest_keep(r, entry->string) : "";
+        list[i].entry = entry ? keep_instance(r, entry->string, type) : "";
         const char *suits = manifest_text(r, item, "suits", true);
         list[i].suits = suits ? suits : "";
         operation->variant_count = i + 1;
@@ -271,7 +288,9 @@ static void note_item(void *user, vyre_str name, bool is_function) {
     const outline *o = user;
     for (size_t i = 0; i < o->package->operation_count; i++) {
         vyre_operation *operation = &o->package->operations[i];
-        if (o->package->rows[i].source == o->source && vyre_str_is(name, operation->entry)) {
+        vyre_str stem = {operation->entry, strcspn(operation->entry, "<")};
+        if (o->package->rows[i].source == o->source && name.size == stem.size &&
+            !memcmp(name.data, stem.data, stem.size)) {
             operation->form = is_function ? VYRE_OPERATION_FUNCTION : VYRE_OPERATION_PROGRAM;
         }
     }
@@ -290,12 +309,13 @@ static void find_forms(manifest_reader *r) {
 
 /* Operations */
 
-static void read_entry(manifest_reader *r, const vyre_toml_value *table, vyre_operation *operation,
+static void read_entry(manifest_reader *r, const vyre_toml_value *table,
+                       const vyre_toml_value *type, vyre_operation *operation,
                        vyre_package_row *row) {
     const vyre_toml_value *entry = manifest_find_text(r, table, "entry", false);
     if (entry) {
         row->entry = manifest_place(entry);
-        operation->entry = manifest_keep(r, entry->string);
+        operation->entry = keep_instance(r, entry->string, type);
         return;
     }
     const char *point = strchr(operation->id, '.');
@@ -308,10 +328,11 @@ static void read_entry(manifest_reader *r, const vyre_toml_value *table, vyre_op
     operation->entry = copy;
 }
 
-static void check_id(manifest_reader *r, size_t index) {
+/* `stem` is the id without types. */
+static void check_id(manifest_reader *r, size_t index, const char *stem) {
     const vyre_operation *operations = r->package->operations;
     const char *id = operations[index].id, *dialect = r->package->dialect;
-    if (*dialect && !manifest_is_id(id, dialect)) {
+    if (*dialect && !manifest_is_id(stem, dialect)) {
         manifest_add(
             r, r->package->rows[index].place,
             vyre_status_make(VYRE_STATUS_MALFORMED,
@@ -329,25 +350,47 @@ static void check_id(manifest_reader *r, size_t index) {
     }
 }
 
-static void read_operation(manifest_reader *r, const vyre_toml_value *table, size_t index) {
-    static const char *const known[] = {"id",      "source",  "entry",  "doc",  "laws",
-                                        "variant", "witness", "sample", "work", NULL};
+/* The types that an operation has an instance for, NULL if it is not generic. */
+static const vyre_toml_value *find_types(manifest_reader *r, const vyre_toml_value *table) {
+    const vyre_toml_value *types = manifest_find_array(r, table, "types", VYRE_TOML_STRING);
+    for (size_t i = 0; types && i < types->array.count; i++) {
+        const vyre_toml_value *type = &types->array.items[i];
+        if (vyre_type_from_name(type->string) == VYRE_TYPE_VOID) {
+            manifest_add(r, manifest_place(type),
+                         vyre_status_make(VYRE_STATUS_MALFORMED,
+                                          "name a scalar type, such as \"f32\"",
+                                          "\"%s\" is not a type", type->string.data));
+        }
+    }
+    if (types && !types->array.count) {
+        manifest_add(r, manifest_place(types),
+                     vyre_status_make(VYRE_STATUS_MALFORMED, "name a type, or remove `types`",
+                                      "an operation has no types"));
+    }
+    return types && types->array.count ? types : NULL;
+}
+
+/* An operation, or its instance for a type. */
+static void read_operation(manifest_reader *r, const vyre_toml_value *table,
+                           const vyre_toml_value *type, size_t index) {
+    static const char *const known[] = {"id",      "source", "entry", "doc",   "laws", "variant",
+                                        "witness", "sample", "work",  "types", NULL};
     vyre_operation *operation = &r->package->operations[index];
     vyre_package_row *row = &r->package->rows[index];
     manifest_check_keys(r, table, "key of an operation", known);
     const vyre_toml_value *id = manifest_find_text(r, table, "id", true);
     row->place = manifest_place(id ? id : table);
-    *operation = (vyre_operation){.id = id ? manifest_keep(r, id->string) : "",
+    *operation = (vyre_operation){.id = id ? keep_instance(r, id->string, type) : "",
                                   .dialect = r->package->dialect,
                                   .version = r->package->version,
                                   .doc = "",
                                   .category = VYRE_CATEGORY_COMPOSITE};
     if (id) {
-        check_id(r, index);
+        check_id(r, index, id->string.data);
     }
     const char *doc = manifest_text(r, table, "doc", true);
     operation->doc = doc ? doc : "";
-    read_entry(r, table, operation, row);
+    read_entry(r, table, type, operation, row);
     const vyre_toml_value *source = manifest_find_text(r, table, "source", false);
     vyre_strbuf name = {0};
     vyre_strbuf_printf(&name, "%s.vyre", r->package->dialect);
@@ -358,7 +401,7 @@ static void read_operation(manifest_reader *r, const vyre_toml_value *table, siz
                 source ? manifest_place(source) : row->place, &row->source);
     vyre_strbuf_free(&name);
     read_laws(r, table, operation);
-    read_variants(r, table, operation, row);
+    read_variants(r, table, type, operation, row);
     read_witnesses(r, table, operation, row);
     read_sample(r, table, operation, row);
     if (row->source < r->package->sources.count) {
@@ -397,7 +440,12 @@ static void read_document(manifest_reader *r, const vyre_toml_value *root) {
     vyre_package *package = r->package;
     read_head(r, root);
     const vyre_toml_value *list = manifest_find_array(r, root, "operation", VYRE_TOML_TABLE);
-    size_t count = list ? list->array.count : 0;
+    size_t tables = list ? list->array.count : 0, count = tables;
+    const vyre_toml_value **types = manifest_take(r, tables, sizeof *types);
+    for (size_t i = 0; i < tables && types; i++) {
+        types[i] = find_types(r, &list->array.items[i]);
+        count += types[i] ? types[i]->array.count - 1 : 0;
+    }
     if (!count && !package->mistakes.count) {
         manifest_add(r, (vyre_package_place){1, 1},
                      vyre_status_make(VYRE_STATUS_MALFORMED, "add [[operation]] with its id",
@@ -412,9 +460,13 @@ static void read_document(manifest_reader *r, const vyre_toml_value *root) {
     }
     package->operations = manifest_take(r, count, sizeof *package->operations);
     package->rows = manifest_take(r, count, sizeof *package->rows);
-    for (size_t i = 0; i < count && !r->status; i++) {
-        read_operation(r, &list->array.items[i], i);
-        package->operation_count = i + 1;
+    for (size_t i = 0; i < tables && !r->status; i++) {
+        size_t instances = types[i] ? types[i]->array.count : 1;
+        for (size_t k = 0; k < instances && !r->status; k++) {
+            read_operation(r, &list->array.items[i], types[i] ? &types[i]->array.items[k] : NULL,
+                           package->operation_count);
+            package->operation_count++;
+        }
     }
     find_forms(r);
 }

@@ -16,7 +16,8 @@ typedef struct reading {
     const vyre_library *library; /* what the source may call */
     const vyre_package_source *source;
     vyre_module *module, *extended;
-    vyre_strbuf text; /* with those programs */
+    vyre_strbuf text;                 /* with those programs */
+    VYRE_VEC(const char *) instances; /* of generic programs, among the entries */
 } reading;
 
 void vyre_package_unresolve(vyre_package *package) {
@@ -44,7 +45,10 @@ static vyre_status parse(reading *r, const char *text, size_t size, size_t from,
     vyre_diagnostics *diagnostics;
     VYRE_TRY(vyre_diagnostics_create(&diagnostics));
     vyre_status status = VYRE_OK;
-    vyre_parse_options options = {.library = r->library, .from = from};
+    vyre_parse_options options = {.library = r->library,
+                                  .from = from,
+                                  .instances = r->instances.items,
+                                  .instance_count = from ? 0 : r->instances.count};
     vyre_status failure =
         vyre_module_parse_with(&options, path, text, size, diagnostics, out_module);
     if (failure && (vyre_status_code_of(failure) == VYRE_STATUS_OUT_OF_MEMORY ||
@@ -348,13 +352,25 @@ static vyre_status check_samples(vyre_package *package) {
     return VYRE_OK;
 }
 
+static vyre_status note_instance(reading *r, vyre_operation *operation, vyre_variant *variant,
+                                 vyre_package_place place) {
+    const char *entry = variant ? variant->entry : operation->entry;
+    (void)place;
+    return !strchr(entry, '<') || vyre_vec_push(&r->instances, entry)
+               ? VYRE_OK
+               : vyre_package_no_memory(r->package);
+}
+
 static vyre_status resolve_source(vyre_package *package, vyre_package_source *source,
                                   const vyre_library *library) {
     reading r = {.package = package, .library = library, .source = source};
     source->extended = source->text;
     source->extended_size = source->size;
     size_t mistakes = package->mistakes.count;
-    vyre_status status = parse(&r, source->text, source->size, 0, &r.module);
+    vyre_status status = each_entry(&r, note_instance);
+    if (!status) {
+        status = parse(&r, source->text, source->size, 0, &r.module);
+    }
     if (!status && r.module) {
         status = each_entry(&r, append_element);
     }
@@ -377,6 +393,7 @@ static vyre_status resolve_source(vyre_package *package, vyre_package_source *so
     vyre_module_free(r.module);
     vyre_module_free(r.extended);
     vyre_strbuf_free(&r.text);
+    vyre_vec_free(&r.instances);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "base/strbuf.h"
 #include "text/module.h"
 
@@ -34,6 +35,48 @@ vyre_status vyre_module_parse(const char *name, const char *text, size_t size,
                               vyre_diagnostics *diagnostics, vyre_module **out_module) {
     vyre_parse_options options = {.library = vyre_provider()};
     return vyre_module_parse_with(&options, name, text, size, diagnostics, out_module);
+}
+
+/* Says that a module has no program of a name, and what it has. */
+static vyre_status no_program(const vyre_module *module, const char *name) {
+    vyre_strbuf fix = {0};
+    const vyre_module_generic *generic;
+    const char *between = "name ";
+    for (size_t i = 0; i < vyre_module_count(module); i++) {
+        vyre_strbuf_printf(&fix, "%s`%s`", between,
+                           vyre_program_name(vyre_module_program(module, i)));
+        between = ", ";
+    }
+    for (size_t i = 0; (generic = vyre_module_generic_at(module, i)); i++) {
+        vyre_strbuf_printf(&fix, "%s`%s` with types, as in %s<f32>", between, generic->head,
+                           generic->name);
+        between = ", ";
+    }
+    vyre_status status = vyre_status_make(VYRE_STATUS_NOT_FOUND, vyre_strbuf_string(&fix),
+                                          "the text has no program `%s`", name);
+    vyre_strbuf_free(&fix);
+    return status;
+}
+
+vyre_status vyre_module_instantiate(vyre_module *module, const char *program_name,
+                                    vyre_diagnostics *diagnostics, vyre_program **out_program) {
+    *out_program = vyre_module_find(module, program_name);
+    const char *file;
+    vyre_str text = vyre_module_text(module, &file);
+    if (*out_program) {
+        return VYRE_OK;
+    }
+    if (!text.data || !strchr(program_name, '<')) {
+        return no_program(module, program_name);
+    }
+    vyre_module *built;
+    vyre_parse_options options = {.library = vyre_provider(), .entry = program_name};
+    VYRE_TRY(vyre_module_parse_with(&options, file, text.data, text.size, diagnostics, &built));
+    vyre_status status = vyre_module_count(built) ? vyre_module_adopt(module, built, 0)
+                                                  : no_program(module, program_name);
+    vyre_module_free(built);
+    *out_program = status ? NULL : vyre_module_find(module, program_name);
+    return status;
 }
 
 vyre_library_source vyre_library_source_of(const vyre_operation *operation) {

@@ -2,6 +2,7 @@
 
 #include "ir/builder.h"
 #include "ir/diagnostic.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 #include "ir/section.h"
 #include "ir/size.h"
@@ -47,6 +48,55 @@ static void place_resource(finishing *f, uint32_t from, uint32_t *next) {
     ++*next;
 }
 
+/* Marks fields that an instruction uses: those of the map that are 0. */
+static void find_fields(finishing *f) {
+    const vyre_builder *draft = f->draft;
+    for (uint32_t i = 0; i < draft->resources.count; i++) {
+        f->resource_map[i] = VYRE_NONE;
+    }
+    for (size_t i = 0; i < draft->insts.count; i++) {
+        const vyre_inst *inst = &draft->insts.items[i];
+        if (inst->op < DRAFT_VAR && vyre_inst_has_resource(inst) &&
+            vyre_resource_is_field(&draft->resources.items[inst->a].row)) {
+            f->resource_map[inst->a] = 0;
+        }
+    }
+}
+
+/* Fields that are used, by buffer and offset. There are few, so that each is looked for. */
+static void order_fields(finishing *f, uint32_t *next) {
+    const vyre_builder *draft = f->draft;
+    uint32_t last_buffer = 0, last_end = 0;
+    for (;;) {
+        uint32_t best = VYRE_NONE;
+        for (uint32_t i = 0; i < draft->resources.count; i++) {
+            const vyre_resource *row = &draft->resources.items[i].row;
+            bool follows =
+                row->size > last_buffer || (row->size == last_buffer && row->length >= last_end);
+            if (!vyre_resource_is_field(row) || f->resource_map[i] || !follows) {
+                continue;
+            }
+            const vyre_resource *found =
+                best == VYRE_NONE ? NULL : &draft->resources.items[best].row;
+            if (!found || row->size < found->size ||
+                (row->size == found->size && row->length < found->length)) {
+                best = i;
+            }
+        }
+        if (best == VYRE_NONE) {
+            return;
+        }
+        vyre_resource row = draft->resources.items[best].row;
+        last_buffer = row.size;
+        last_end = row.length + vyre_type_bytes(vyre_resource_type(&row));
+        row.size = f->resource_map[row.size];
+        f->resource_map[best] = *next;
+        f->resources[*next] = row;
+        f->resource_names[*next] = 0;
+        ++*next;
+    }
+}
+
 /* Constant arrays that are used, with their elements behind one another. */
 static void place_constants(finishing *f, uint32_t *next) {
     vyre_builder *draft = f->draft;
@@ -71,11 +121,11 @@ static void place_constants(finishing *f, uint32_t *next) {
     f->ir.data_bytes = at;
 }
 
-/* Buffers, then scratch, then constant arrays, then the arrays of each phase. */
+/* Buffers, then scratch, then constant arrays, then fields, then the arrays of each phase. */
 static void order_resources(finishing *f) {
     const vyre_builder *draft = f->draft;
     uint32_t next = 0;
-    memset(f->resource_map, 0xff, draft->resources.count * sizeof *f->resource_map); /* none */
+    find_fields(f);
     for (int kind = VYRE_RESOURCE_BUFFER; kind <= VYRE_RESOURCE_SCRATCH; kind++) {
         for (uint32_t i = 0; i < draft->resources.count; i++) {
             if (draft->resources.items[i].row.kind == kind) {
@@ -84,6 +134,7 @@ static void order_resources(finishing *f) {
         }
     }
     place_constants(f, &next);
+    order_fields(f, &next);
     /* Arrays are declared while their phase is open, so they stand in the order of phases. */
     uint32_t from = 0;
     for (uint32_t phase = 0; phase < draft->phases.count; phase++) {
@@ -117,7 +168,8 @@ static uint32_t place_size(finishing *f, uint32_t size) {
 static void place_sizes(finishing *f) {
     f->ir.size_count = 0;
     for (uint32_t i = 0; i < f->ir.resource_count; i++) {
-        if (f->resources[i].kind != VYRE_RESOURCE_CONSTANT) {
+        if (f->resources[i].kind != VYRE_RESOURCE_CONSTANT &&
+            !vyre_resource_is_field(&f->resources[i])) {
             f->resources[i].size = place_size(f, f->resources[i].size);
         }
     }

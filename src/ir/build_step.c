@@ -1,4 +1,5 @@
 #include "ir/builder.h"
+#include "ir/lookup.h"
 
 static uint32_t add_step(vyre_builder *builder, vyre_step row, const char *name) {
     if (builder->steps.count >= VYRE_LIMIT_STEPS) {
@@ -50,7 +51,13 @@ static bool check_memory(vyre_builder *builder, const char *what, uint32_t resou
     if (!builder_resource(builder, what, resource)) {
         return false;
     }
-    return builder->resources.items[resource].row.kind != VYRE_RESOURCE_CONSTANT ||
+    const vyre_resource *row = &builder->resources.items[resource].row;
+    if (vyre_resource_is_field(row) || vyre_resource_has_records(row)) {
+        return builder_refuse(builder, 605, "copy the number into a scratch array in a phase",
+                              "`%s` reads a record, expected a buffer or scratch array of numbers",
+                              what);
+    }
+    return row->kind != VYRE_RESOURCE_CONSTANT ||
            builder_refuse(builder, 605, "use the number itself, or a buffer or scratch array",
                           "`%s` reads a constant array, which never changes", what);
 }
@@ -258,6 +265,10 @@ void vyre_build_swap(vyre_builder *builder, uint32_t first, uint32_t second) {
         vyre_build_report(builder, 608, "swap arrays of the same type",
                           "`swap` cannot exchange elements of %s and %s",
                           vyre_type_name((vyre_type)a->type), vyre_type_name((vyre_type)b->type));
+    } else if (a->length != b->length) {
+        vyre_build_report(builder, 608, "swap buffers whose records are as long",
+                          "`swap` cannot exchange records of %u and %u bytes", a->length,
+                          b->length);
     } else {
         vyre_step row = {.kind = VYRE_STEP_SWAP,
                          .end = (uint32_t)builder->steps.count + 1,

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "ir/builder.h"
 #include "ir/diagnostic.h"
+#include "ir/lookup.h"
 #include "ir/size.h"
 #include "ir/word.h"
 
@@ -315,7 +316,7 @@ uint32_t vyre_build_scalar(vyre_builder *builder, const char *name, vyre_type ty
 
 uint32_t builder_add_resource(vyre_builder *builder, const char *name, vyre_resource row,
                               uint32_t phase) {
-    if (!vyre_type_class_of((vyre_type)row.type)) {
+    if (!vyre_type_class_of((vyre_type)row.type) && !vyre_resource_has_records(&row)) {
         builder_label label;
         return builder_none(builder, 306, "use one of the scalar types",
                             "array `%s` has no element type",
@@ -329,8 +330,9 @@ uint32_t builder_add_resource(vyre_builder *builder, const char *name, vyre_reso
                        (draft_resource){row, builder_name(builder, name), phase});
 }
 
-uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyre_access access,
-                           vyre_type type, uint32_t size) {
+/* `bytes` is 0 unless the elements are records. */
+static uint32_t add_buffer(vyre_builder *builder, const char *name, vyre_access access,
+                           vyre_type type, uint32_t bytes, uint32_t size) {
     builder_label label;
     const char *shown = shown_name(name, "array", builder->resources.count, &label);
     if (access != VYRE_ACCESS_IN && access != VYRE_ACCESS_INOUT && access != VYRE_ACCESS_OUT) {
@@ -356,12 +358,83 @@ uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyre_access 
     vyre_resource row = {.kind = VYRE_RESOURCE_BUFFER,
                          .type = (uint8_t)type,
                          .access = (uint8_t)access,
-                         .size = size};
+                         .size = size,
+                         .length = bytes};
     uint32_t resource = builder_add_resource(builder, name, row, VYRE_NONE);
     if (resource != VYRE_NONE && add_arg(builder, name, type, resource) == VYRE_NONE) {
         return VYRE_NONE;
     }
     return resource;
+}
+
+uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyre_access access,
+                           vyre_type type, uint32_t size) {
+    if (!vyre_type_class_of(type)) {
+        builder_label label;
+        return builder_none(builder, 306, "use one of the scalar types",
+                            "array `%s` has no element type",
+                            shown_name(name, "array", builder->resources.count, &label));
+    }
+    return add_buffer(builder, name, access, type, 0, size);
+}
+
+uint32_t vyre_build_records(vyre_builder *builder, const char *name, vyre_access access,
+                            uint32_t bytes, uint32_t size) {
+    if (!bytes || bytes > VYRE_LIMIT_RECORD_BYTES) {
+        builder_label label;
+        return builder_none(builder, 701, "use smaller records, or several buffers",
+                            "the records of `%s` have %u bytes, and 1 to %d are allowed",
+                            shown_name(name, "array", builder->resources.count, &label), bytes,
+                            VYRE_LIMIT_RECORD_BYTES);
+    }
+    return add_buffer(builder, name, access, VYRE_TYPE_VOID, bytes, size);
+}
+
+/* The field that has some of these bytes of a record, VYRE_NONE if there is none. */
+static uint32_t find_field(const vyre_builder *builder, uint32_t buffer, uint32_t first,
+                           uint32_t end) {
+    for (uint32_t i = 0; i < builder->resources.count; i++) {
+        const vyre_resource *row = &builder->resources.items[i].row;
+        if (vyre_resource_is_field(row) && row->size == buffer && row->length < end &&
+            row->length + vyre_type_bytes(vyre_resource_type(row)) > first) {
+            return i;
+        }
+    }
+    return VYRE_NONE;
+}
+
+uint32_t vyre_build_field(vyre_builder *builder, uint32_t buffer, vyre_type type, uint32_t offset) {
+    if (buffer == VYRE_NONE && vyre_diagnostics_errors(builder->diagnostics)) {
+        return VYRE_NONE;
+    }
+    if (buffer >= builder->resources.count ||
+        !vyre_resource_has_records(&builder->resources.items[buffer].row)) {
+        return builder_none(builder, 309, "name a buffer that vyre_build_records declares",
+                            "resource %u has no records", buffer);
+    }
+    vyre_resource base = builder->resources.items[buffer].row;
+    uint32_t bytes = vyre_type_bytes(type);
+    if (!(vyre_type_class_of(type) & VYRE_CLASS_NUMBER) || offset % bytes || base.length % bytes ||
+        offset >= base.length) {
+        return builder_none(builder, 306, "use a number type, at a multiple of its size",
+                            "a record of %u bytes has no %s at byte %u", base.length,
+                            vyre_type_name(type), offset);
+    }
+    uint32_t known = find_field(builder, buffer, offset, offset + bytes);
+    if (known != VYRE_NONE) {
+        const vyre_resource *row = &builder->resources.items[known].row;
+        bool same = row->length == offset && row->type == type;
+        return same ? known
+                    : builder_none(builder, 306, "use the type that the bytes have",
+                                   "a field at byte %u overlaps one at byte %u", offset,
+                                   row->length);
+    }
+    vyre_resource row = {.kind = VYRE_RESOURCE_FIELD,
+                         .type = (uint8_t)type,
+                         .access = base.access,
+                         .size = buffer,
+                         .length = offset};
+    return builder_add_resource(builder, NULL, row, VYRE_NONE);
 }
 
 uint32_t vyre_build_scratch(vyre_builder *builder, const char *name, vyre_type type,
@@ -479,6 +552,7 @@ uint32_t vyre_build_size_const(vyre_builder *builder, uint64_t value) {
 }
 
 uint32_t vyre_build_size_len(vyre_builder *builder, uint32_t buffer) {
+    buffer = builder_buffer_of(builder, buffer);
     if (!builder_resource(builder, "len", buffer)) {
         return VYRE_NONE;
     }

@@ -256,7 +256,14 @@ uint32_t vyre_build_iteration(vyre_builder *builder, uint32_t repeat) {
                         "operand 1 of `iteration` is not a repeat around this phase");
 }
 
+uint32_t builder_buffer_of(const vyre_builder *builder, uint32_t resource) {
+    bool is_field = resource < builder->resources.count &&
+                    vyre_resource_is_field(&builder->resources.items[resource].row);
+    return is_field ? builder->resources.items[resource].row.size : resource;
+}
+
 uint32_t vyre_build_len(vyre_builder *builder, uint32_t resource) {
+    resource = builder_buffer_of(builder, resource);
     if (!builder_ready(builder, "len") || !builder_resource(builder, "len", resource)) {
         return VYRE_NONE;
     }
@@ -388,7 +395,7 @@ void vyre_build_matrix_mad(vyre_builder *builder, const uint32_t operands[VYRE_M
 /* Memory */
 
 static const char *array_name(const vyre_builder *builder, uint32_t resource) {
-    uint32_t name = builder->resources.items[resource].name;
+    uint32_t name = builder->resources.items[builder_buffer_of(builder, resource)].name;
     return name ? builder->debug_strings.data + name : "the array";
 }
 
@@ -408,12 +415,16 @@ static bool check_access(vyre_builder *builder, vyre_op op, uint32_t resource, u
                               array_name(builder, resource), vyre_type_name(index_type));
     }
     const vyre_resource *row = &builder->resources.items[resource].row;
+    if (vyre_resource_has_records(row)) {
+        return builder_refuse(builder, 309, "access one of its fields",
+                              "the elements of `%s` are records", array_name(builder, resource));
+    }
     if (info->effects & VYRE_EFFECT_WRITE && row->kind == VYRE_RESOURCE_CONSTANT) {
         return builder_refuse(builder, 401, "copy it into a private array, and write that",
                               "`%s` is a constant array, and `%s` writes it",
                               array_name(builder, resource), info->name);
     }
-    if (info->effects & VYRE_EFFECT_WRITE && row->kind == VYRE_RESOURCE_BUFFER &&
+    if (info->effects & VYRE_EFFECT_WRITE && vyre_resource_is_global(row) &&
         row->access == VYRE_ACCESS_IN) {
         return builder_refuse(builder, 401, "declare it `inout buffer` or `out buffer`",
                               "buffer `%s` is read-only, and `%s` writes it",

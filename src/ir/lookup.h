@@ -125,6 +125,7 @@ static inline vyre_list vyre_inst_operands(const vyre_ir *ir, const vyre_inst *i
     case VYRE_SHAPE_R_V1: return (vyre_list){&inst->b, 1};
     case VYRE_SHAPE_R_V2: return (vyre_list){&inst->b, 2};
     case VYRE_SHAPE_R_LIST: return (vyre_list){ir->operands + inst->b, inst->c};
+    case VYRE_SHAPE_MESSAGE: return (vyre_list){inst->c ? ir->operands + inst->b : NULL, inst->c};
     case VYRE_SHAPE_LIST:
     case VYRE_SHAPE_GROUP:
     case VYRE_SHAPE_LOOP: return (vyre_list){inst->b ? ir->operands + inst->a : NULL, inst->b};
@@ -135,6 +136,44 @@ static inline vyre_list vyre_inst_operands(const vyre_ir *ir, const vyre_inst *i
     case VYRE_SHAPE_INLINE: break;
     }
     return (vyre_list){NULL, 0};
+}
+
+/* Whether an array is in memory that all invocations share. */
+static inline bool vyre_resource_is_global(const vyre_resource *resource) {
+    return resource->kind <= VYRE_RESOURCE_SCRATCH || resource->kind == VYRE_RESOURCE_FIELD;
+}
+
+static inline bool vyre_resource_is_field(const vyre_resource *resource) {
+    return resource->kind == VYRE_RESOURCE_FIELD;
+}
+
+/* The type that people see an argument's values as: of records, their bytes. */
+static inline vyre_type vyre_arg_shown_type(const vyre_arg *arg) {
+    return arg->type == VYRE_TYPE_VOID ? VYRE_TYPE_U8 : (vyre_type)arg->type;
+}
+
+/* Whether it is a buffer of records, which only its fields access. */
+static inline bool vyre_resource_has_records(const vyre_resource *resource) {
+    return resource->kind == VYRE_RESOURCE_BUFFER && resource->type == VYRE_TYPE_VOID;
+}
+
+/* Bytes from one element to the next. */
+static inline uint32_t vyre_resource_stride(const vyre_ir *ir, const vyre_resource *resource) {
+    const vyre_resource *row =
+        vyre_resource_is_field(resource) ? &ir->resources[resource->size] : resource;
+    return vyre_resource_has_records(row) ? row->length : vyre_type_bytes(vyre_resource_type(row));
+}
+
+/* What the address of an array has to be a multiple of. */
+static inline uint32_t vyre_resource_alignment(const vyre_ir *ir, const vyre_resource *resource) {
+    uint32_t bytes = vyre_resource_stride(ir, resource);
+    return bytes & (~bytes + 1) & 15 ? bytes & (~bytes + 1) & 15 : 8;
+}
+
+/* Bytes of a scalar argument, or of an element of a buffer. */
+static inline uint32_t vyre_arg_bytes(const vyre_ir *ir, const vyre_arg *arg) {
+    return arg->resource == VYRE_NONE ? vyre_type_bytes((vyre_type)arg->type)
+                                      : vyre_resource_stride(ir, &ir->resources[arg->resource]);
 }
 
 /* Bytes of a shared, private or constant array. */
@@ -163,7 +202,7 @@ static inline uint64_t vyre_constant_element(const vyre_ir *ir, const vyre_resou
 static inline bool vyre_inst_has_resource(const vyre_inst *inst) {
     vyre_shape shape = vyre_inst_shape(inst);
     return shape == VYRE_SHAPE_R || shape == VYRE_SHAPE_R_V1 || shape == VYRE_SHAPE_R_V2 ||
-           shape == VYRE_SHAPE_R_LIST;
+           shape == VYRE_SHAPE_R_LIST || shape == VYRE_SHAPE_MESSAGE;
 }
 
 static inline uint32_t vyre_access_resource(const vyre_inst *inst) {

@@ -20,4 +20,12 @@ vyre_float_format vyre_type_format(vyre_type type);
 /* "y: inout buffer<f32>[n]": an argument as the author declared it. */
 void vyre_argument_print(vyre_strbuf *text, const vyre_ir *ir, uint32_t index);
 
+/* The struct for the records of a buffer and of all that it is swapped with, once, and its name. */
+void vyre_record_print(vyre_strbuf *text, const vyre_ir *ir, uint32_t buffer);
+void vyre_record_name_print(vyre_strbuf *text, const vyre_ir *ir, uint32_t buffer);
+
+/* By buffer, VYRE_LIMIT_ARGUMENTS of them: the first one of records that swaps connect with it.
+ * They have one struct. */
+void vyre_swapped_firsts(const vyre_ir *ir, uint32_t *firsts);
+
 #endif

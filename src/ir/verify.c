@@ -4,6 +4,7 @@
 #include <stdarg.h>
 
 #include "ir/diagnostic.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 
 #include "base/status.h"
@@ -94,6 +95,8 @@ void verify_warning(verifier *v, uint32_t inst, uint32_t code, const char *fix, 
 }
 
 const char *verify_resource_name(const verifier *v, uint32_t resource) {
+    const vyre_resource *row = &v->ir->resources[resource];
+    resource = vyre_resource_is_field(row) && row->size < resource ? row->size : resource;
     const char *name = vyre_ir_resource_name(v->ir, resource);
     for (uint32_t i = 0; !*name && i < v->ir->arg_count; i++) {
         if (v->ir->args[i].resource == resource) {
@@ -249,6 +252,12 @@ static void check_code(verifier *v) {
             verify_not_canonical(v, VYRE_SECTION_OPERANDS, v->next_operand, "is never used");
         } else {
             check_constants_used(v);
+        }
+        for (uint32_t i = 0; i < ir->resource_count && !v->has_errors; i++) {
+            if (vyre_resource_is_field(&ir->resources[i]) &&
+                !(v->used_fields[i / 64] >> i % 64 & 1)) {
+                verify_not_canonical(v, VYRE_SECTION_RESOURCES, i, "is never used");
+            }
         }
     }
 }

@@ -36,7 +36,8 @@ typedef struct verifier {
     uint32_t next_const, next_operand;       /* canonical order: the next one to be used first */
     uint32_t first_constant, constant_count; /* constant arrays... */
     uint32_t used_constants;                 /* ...and how many were used, in the same order */
-    bool has_errors, no_memory;
+    bool has_errors, no_memory, swaps_records;
+    uint64_t used_fields[VYRE_LIMIT_RESOURCES / 64]; /* a bit for each that an instruction uses */
 } verifier;
 
 /* What the code of a phase contains, for the checks that follow. */

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "ir/lookup.h"
+#include "ir/print.h"
 #include "ir/size.h"
 #include "ir/verify.h"
 #include "ir/word.h"
@@ -35,6 +36,33 @@ static const uint8_t name_classes[256] = {
 };
 /* clang-format on */
 
+/* Behind a type: the name of a scalar, or a vector of them such as vec2<f32>. NULL if it is none.
+ */
+static const char *skip_type(const char *at, const char *end, bool may_be_vector) {
+    const char *start = at;
+    while (at < end && name_classes[(unsigned char)*at]) {
+        at++;
+    }
+    vyre_str name = {start, (size_t)(at - start)};
+    bool is_vector = may_be_vector && name.size == 4 && !memcmp(start, "vec", 3) &&
+                     start[3] >= '2' && start[3] <= '4';
+    if (is_vector && at < end && *at == '<') {
+        at = skip_type(at + 1, end, false);
+        return at && at < end && *at == '>' ? at + 1 : NULL;
+    }
+    return vyre_type_from_name(name) != VYRE_TYPE_VOID ? at : NULL;
+}
+
+/* Whether the name of a program ends with the types of an instance: <type{,type}>. */
+static bool is_type_list(const char *at, const char *end) {
+    bool opens = at < end && *at == '<';
+    while (opens && at && at < end && (*at == '<' || *at == ',')) {
+        at = skip_type(at + 1, end, true);
+        opens = at && at < end && *at != '<';
+    }
+    return opens && at + 1 == end && *at == '>';
+}
+
 /* Names: the program's, then the arguments', each ended by a NUL, nothing else. */
 static bool check_strings(verifier *v) {
     const vyre_ir *ir = v->ir;
@@ -55,7 +83,8 @@ static bool check_strings(verifier *v) {
         while (wrong > rest && wrong < end && name_classes[(unsigned char)*wrong]) {
             wrong++;
         }
-        if (wrong < end) {
+        bool is_instance = !i && wrong > rest && is_type_list(wrong, end);
+        if (wrong < end && !is_instance) {
             return bad_name(v, (uint32_t)(wrong - ir->strings), i, 204,
                             "has a character that is not allowed in names");
         }
@@ -77,7 +106,8 @@ static bool check_args(verifier *v) {
     uint32_t buffers = 0;
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         const vyre_arg *arg = &ir->args[i];
-        if (!is_scalar_type(arg->type)) {
+        bool has_records = arg->type == VYRE_TYPE_VOID && arg->resource != VYRE_NONE;
+        if (!is_scalar_type(arg->type) && !has_records) {
             return verify_not_canonical(v, VYRE_SECTION_ARGS, i, "has no type");
         }
         if (arg->resource != VYRE_NONE) {
@@ -206,11 +236,28 @@ static bool check_buffer_size(verifier *v, uint32_t buffer, uint32_t first, uint
     return true;
 }
 
+/* A field lies in a record of its buffer, behind the field before it. */
+static bool check_field(verifier *v, uint32_t index) {
+    const vyre_ir *ir = v->ir;
+    const vyre_resource *row = &ir->resources[index], *before = index ? row - 1 : row;
+    const vyre_resource *base = row->size < index ? &ir->resources[row->size] : row;
+    uint32_t bytes = vyre_type_bytes((vyre_type)row->type);
+    bool fits = vyre_resource_has_records(base) && row->access == base->access &&
+                row->type != VYRE_TYPE_BOOL && row->length % bytes == 0 &&
+                base->length % bytes == 0 && row->length < base->length;
+    bool follows = before->kind != VYRE_RESOURCE_FIELD || before->size < row->size ||
+                   (before->size == row->size &&
+                    before->length + vyre_type_bytes((vyre_type)before->type) <= row->length);
+    return (fits && follows) || verify_not_canonical(v, VYRE_SECTION_RESOURCES, index,
+                                                     "is no field of a record, or out of order");
+}
+
 /* The kind as its place in the order of arrays: those of phases come last, in any order. */
 static uint32_t stage_of(const vyre_resource *row) {
     return row->kind <= VYRE_RESOURCE_SCRATCH    ? row->kind
            : row->kind == VYRE_RESOURCE_CONSTANT ? VYRE_RESOURCE_SCRATCH + 1
-                                                 : VYRE_RESOURCE_SCRATCH + 2;
+           : vyre_resource_is_field(row)         ? VYRE_RESOURCE_SCRATCH + 2
+                                                 : VYRE_RESOURCE_SCRATCH + 3;
 }
 
 /* The elements of a constant array stand behind those of the one before, padded with zeros. */
@@ -279,12 +326,19 @@ static bool check_resources(verifier *v, uint32_t *next_size) {
     for (uint32_t i = 0; i < ir->resource_count; i++) {
         const vyre_resource *row = &ir->resources[i];
         uint32_t kind = row->kind;
-        if (kind > VYRE_RESOURCE_CONSTANT || stage_of(row) < stage || row->zero ||
-            !is_scalar_type(row->type) || row->access > VYRE_ACCESS_OUT) {
+        bool has_records = vyre_resource_has_records(row);
+        if (kind > VYRE_RESOURCE_FIELD || stage_of(row) < stage || row->zero ||
+            (!is_scalar_type(row->type) && !has_records) || row->access > VYRE_ACCESS_OUT) {
             return verify_not_canonical(v, VYRE_SECTION_RESOURCES, i,
                                         "is malformed or out of order");
         }
         stage = stage_of(row);
+        if (vyre_resource_is_field(row)) {
+            if (!check_field(v, i)) {
+                return false;
+            }
+            continue;
+        }
         if (kind == VYRE_RESOURCE_CONSTANT) {
             continue; /* check_constants */
         }
@@ -301,7 +355,8 @@ static bool check_resources(verifier *v, uint32_t *next_size) {
             }
             continue;
         }
-        if (row->length || (kind == VYRE_RESOURCE_SCRATCH && row->access != VYRE_ACCESS_INOUT)) {
+        if ((has_records ? !row->length || row->length > VYRE_LIMIT_RECORD_BYTES : row->length) ||
+            (kind == VYRE_RESOURCE_SCRATCH && row->access != VYRE_ACCESS_INOUT)) {
             return verify_not_canonical(v, VYRE_SECTION_RESOURCES, i,
                                         "has fields that its kind does not have");
         }
@@ -438,13 +493,15 @@ static bool check_swap(verifier *v, uint32_t index) {
     }
     const vyre_resource *a = &ir->resources[step->resource], *b = &ir->resources[step->size];
     if (a->kind > VYRE_RESOURCE_SCRATCH || b->kind > VYRE_RESOURCE_SCRATCH ||
-        a->access == VYRE_ACCESS_IN || b->access == VYRE_ACCESS_IN || a->type != b->type) {
+        a->access == VYRE_ACCESS_IN || b->access == VYRE_ACCESS_IN || a->type != b->type ||
+        a->length != b->length) {
         return verify_item_error(
             v, VYRE_SECTION_STEPS, index, 608,
             "swap scratch arrays and buffers of the same type that are not read-only",
             "`%s` and `%s` cannot be swapped", verify_resource_name(v, step->resource),
             verify_resource_name(v, step->size));
     }
+    v->swaps_records |= vyre_resource_has_records(a);
     return true;
 }
 
@@ -484,7 +541,7 @@ static bool check_steps(verifier *v, uint32_t *next_size) {
     const vyre_ir *ir = v->ir;
     uint32_t open[VYRE_LIMIT_REPEATS], depth = 0, phase = 0, next_resource = 0;
     while (next_resource < ir->resource_count &&
-           stage_of(&ir->resources[next_resource]) <= VYRE_RESOURCE_SCRATCH + 1) {
+           stage_of(&ir->resources[next_resource]) <= VYRE_RESOURCE_SCRATCH + 2) {
         next_resource++;
     }
     for (uint32_t i = 0; i < ir->step_count; i++) {
@@ -588,9 +645,34 @@ static bool check_consts(verifier *v) {
     return valid && !v->no_memory;
 }
 
+/* Records that are swapped are of one type: where their fields overlap, they are the same. */
+static bool check_swapped_records(verifier *v) {
+    const vyre_ir *ir = v->ir;
+    uint32_t firsts[VYRE_LIMIT_ARGUMENTS];
+    vyre_swapped_firsts(ir, firsts);
+    for (uint32_t i = 0; i < ir->resource_count; i++) {
+        const vyre_resource *a = &ir->resources[i];
+        for (uint32_t k = i + 1; k < ir->resource_count && vyre_resource_is_field(a); k++) {
+            const vyre_resource *b = &ir->resources[k];
+            if (!vyre_resource_is_field(b) || firsts[a->size] != firsts[b->size] ||
+                a->length + vyre_type_bytes(vyre_resource_type(a)) <= b->length ||
+                b->length + vyre_type_bytes(vyre_resource_type(b)) <= a->length ||
+                (a->length == b->length && a->type == b->type)) {
+                continue;
+            }
+            return verify_item_error(
+                v, VYRE_SECTION_RESOURCES, k, 608, "swap buffers of the same records",
+                "`%s` and `%s` are swapped, and their records differ",
+                verify_resource_name(v, a->size), verify_resource_name(v, b->size));
+        }
+    }
+    return true;
+}
+
 bool verify_tables(verifier *v) {
     uint32_t next_size = 0;
     return check_strings(v) && check_args(v) && check_size_nodes(v) &&
            check_resources(v, &next_size) && check_constants(v) &&
-           check_requirements(v, &next_size) && check_steps(v, &next_size) && check_consts(v);
+           check_requirements(v, &next_size) && check_steps(v, &next_size) && check_consts(v) &&
+           (!v->swaps_records || check_swapped_records(v));
 }

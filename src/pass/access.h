@@ -3,7 +3,10 @@
  * A group lies in one block. Its members are all loads or all stores of one array, of elements
  * i, i + 1, ..., and whoever gets to the first of them gets to all. Loads may be done with the
  * first, since nothing in between changes the array or waits for anybody; stores with the last,
- * since nothing in between touches it. */
+ * since nothing in between touches it.
+ *
+ * The members of a group of fields are fields of one record instead, one behind the other. They
+ * have as many bytes each, and one type if these are fewer than 4. */
 #ifndef VYRE_PASS_ACCESS_H
 #define VYRE_PASS_ACCESS_H
 
@@ -15,6 +18,7 @@ typedef struct vyre_access_group {
     uint32_t head, count;                  /* the instruction that comes first; members */
     bool aligned;                          /* i is a multiple of the count, which is a power of 2 */
     bool in_bounds;                        /* all of them are */
+    bool fields;                           /* of one record; `aligned` says nothing then */
     uint32_t members[VYRE_ACCESS_MEMBERS]; /* by element */
 } vyre_access_group;
 

@@ -115,7 +115,7 @@ static void mark_roots(sweep *s) {
         const vyre_inst *inst = &s->ir->insts[i];
         uint32_t effects = vyre_inst_effects(inst);
         if ((inst->op == VYRE_OP_STORE || inst->op == VYRE_OP_CLEAR) &&
-            vyre_access_array(s->ir, inst)->kind >= VYRE_RESOURCE_SHARED) {
+            !vyre_resource_is_global(vyre_access_array(s->ir, inst))) {
             s->write_before[i] = s->write[vyre_access_resource(inst)];
             s->write[vyre_access_resource(inst)] = i;
         } else if (effects & (VYRE_EFFECT_WRITE | VYRE_EFFECT_ATOMIC | VYRE_EFFECT_SYNC) ||
@@ -273,7 +273,7 @@ static bool prepare(sweep *s, const vyre_ir *ir) {
     }
     for (uint32_t i = 0; i < ir->resource_count; i++) {
         s->write[i] = VYRE_NONE;
-        s->left_out[i] = ir->resources[i].kind >= VYRE_RESOURCE_SHARED;
+        s->left_out[i] = !vyre_resource_is_global(&ir->resources[i]);
     }
     return true;
 }

@@ -34,7 +34,7 @@ static bool is_constant(const vyre_rebuild *r, uint32_t value, uint64_t *out_bit
 static bool fold_length(vyre_rebuild *r, uint32_t at) {
     const vyre_ir *ir = r->ir;
     const vyre_resource *row = vyre_access_array(ir, &ir->insts[at]);
-    if (row->kind >= VYRE_RESOURCE_SHARED) {
+    if (!vyre_resource_is_global(row)) {
         r->values[at] = vyre_build_u32(r->to, row->length);
         return true;
     }
@@ -69,7 +69,7 @@ static bool is_outside(vyre_rebuild *r, const vyre_inst *inst) {
     const vyre_resource *row = vyre_access_array(r->ir, inst);
     uint64_t index;
     /* A negative index is at least as large as it is taken for here. */
-    return row->kind >= VYRE_RESOURCE_SHARED &&
+    return !vyre_resource_is_global(row) &&
            is_constant(r, vyre_rebuild_operand(r, vyre_access_index(r->ir, inst)), &index) &&
            index >= row->length;
 }

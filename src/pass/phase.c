@@ -71,6 +71,11 @@ static void survey(const extraction *e, uint8_t *scalars, uint8_t *resources, ui
             uint8_t use = vyre_inst_effects(inst) & VYRE_EFFECT_WRITE ? WRITTEN : READ;
             uint8_t *known = &resources[vyre_access_resource(inst)];
             *known = *known < use ? use : *known;
+            const vyre_resource *row = vyre_access_array(e->ir, inst);
+            if (vyre_resource_is_field(row)) {
+                known = &resources[row->size];
+                *known = *known < use ? use : *known;
+            }
         }
     }
 }
@@ -82,11 +87,9 @@ static bool is_lent(const extraction *e, uint32_t resource) {
 }
 
 static void add_buffer(extraction *e, uint32_t resource, uint8_t use, const char *name) {
-    const vyre_resource *row = &e->ir->resources[resource];
     vyre_access access = use == WRITTEN ? VYRE_ACCESS_INOUT : VYRE_ACCESS_IN;
-    vyre_type type = row->type == VYRE_TYPE_BOOL ? VYRE_TYPE_U8 : vyre_resource_type(row);
     name = add_binding(e, (vyre_phase_binding){VYRE_PHASE_RESOURCE, resource, access}, name);
-    e->r->resources[resource] = vyre_build_buffer(e->r->to, name, access, type, VYRE_NONE);
+    e->r->resources[resource] = vyre_rebuild_buffer(e->r, resource, name, access, VYRE_NONE);
 }
 
 /* The arguments of the program that the phase uses, in their order; then the scratch arrays, the
@@ -107,6 +110,11 @@ static void declare_arguments(extraction *e, const uint8_t *scalars, const uint8
     for (uint32_t i = 0; i < ir->resource_count; i++) {
         if (is_lent(e, i) && resources[i]) {
             add_buffer(e, i, resources[i], name_or(vyre_rebuild_resource_name(e->r, i), "kept"));
+        }
+        const vyre_resource *row = &ir->resources[i];
+        if (vyre_resource_is_field(row) && resources[i]) {
+            e->r->resources[i] = vyre_build_field(e->r->to, e->r->resources[row->size],
+                                                  vyre_resource_type(row), row->length);
         }
     }
     for (uint32_t i = 0; i < ir->step_count; i++) {

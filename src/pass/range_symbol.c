@@ -229,6 +229,9 @@ static poly length_atom(range_state *s, uint32_t resource) {
 
 bool range_length(range_state *s, uint32_t resource, poly *out) {
     const vyre_resource *row = &s->ir->resources[resource];
+    if (vyre_resource_is_field(row)) {
+        return range_length(s, row->size, out);
+    }
     if (row->kind > VYRE_RESOURCE_SCRATCH) {
         *out = poly_constant(row->length);
         return true;

@@ -7,6 +7,7 @@
 #include "ir/builder.h"
 #include "ir/cases.h"
 #include "ir/lookup.h"
+#include "ir/message.h"
 
 vyre_status vyre_rebuild_init(vyre_rebuild *rebuild, const vyre_program *from) {
     const vyre_ir *ir = vyre_program_ir(from);
@@ -56,8 +57,14 @@ uint32_t vyre_rebuild_size(vyre_rebuild *r, uint32_t size) {
     const vyre_size_node *node = &r->ir->sizes[size];
     switch (node->op) {
     case VYRE_SIZE_CONST: return vyre_build_size_const(r->to, node->a | (uint64_t)node->b << 32);
-    case VYRE_SIZE_LEN:
-        return vyre_build_size_len(r->to, r->resources[r->ir->args[node->a].resource]);
+    case VYRE_SIZE_LEN: {
+        uint32_t buffer = r->ir->args[node->a].resource;
+        uint32_t length = vyre_build_size_len(r->to, r->resources[buffer]);
+        return r->units && r->units[buffer].count
+                   ? vyre_build_size_op(r->to, VYRE_SIZE_DIV, length,
+                                        vyre_build_size_const(r->to, r->units[buffer].count))
+                   : length;
+    }
     case VYRE_SIZE_PARAM: return vyre_build_size_param(r->to, r->scalars[node->a]);
     case VYRE_SIZE_ITERATION: return vyre_build_size_iteration(r->to, r->repeats[node->a]);
     default: break;
@@ -84,6 +91,22 @@ static void set_place(vyre_rebuild *r, vyre_place place) {
     r->to->scope = VYRE_PLACE_SCOPE(place);
 }
 
+uint32_t vyre_rebuild_buffer(vyre_rebuild *r, uint32_t resource, const char *name,
+                             vyre_access access, uint32_t size) {
+    const vyre_resource *row = &r->ir->resources[resource];
+    vyre_type type = row->type == VYRE_TYPE_BOOL ? VYRE_TYPE_U8 : vyre_resource_type(row);
+    if (r->units && r->units[resource].count) {
+        vyre_record_unit unit = r->units[resource];
+        size = size == VYRE_NONE ? size
+                                 : vyre_build_size_op(r->to, VYRE_SIZE_MUL, size,
+                                                      vyre_build_size_const(r->to, unit.count));
+        return vyre_build_buffer(r->to, name, access, unit.type, size);
+    }
+    return vyre_resource_has_records(row)
+               ? vyre_build_records(r->to, name, access, row->length, size)
+               : vyre_build_buffer(r->to, name, access, type, size);
+}
+
 void vyre_rebuild_constants(vyre_rebuild *r) {
     for (uint32_t i = 0; i < r->ir->resource_count && r->ir->data_bytes; i++) {
         if (r->ir->resources[i].kind == VYRE_RESOURCE_CONSTANT) {
@@ -102,9 +125,8 @@ static void copy_interface(vyre_rebuild *r) {
             r->scalars[i] = vyre_build_scalar(r->to, name, vyre_arg_type(arg));
         } else {
             const vyre_resource *row = &ir->resources[arg->resource];
-            r->resources[arg->resource] =
-                vyre_build_buffer(r->to, name, (vyre_access)row->access, vyre_resource_type(row),
-                                  vyre_rebuild_size(r, row->size));
+            r->resources[arg->resource] = vyre_rebuild_buffer(
+                r, arg->resource, name, (vyre_access)row->access, vyre_rebuild_size(r, row->size));
         }
     }
     for (uint32_t i = 0; i < ir->resource_count; i++) {
@@ -113,6 +135,10 @@ static void copy_interface(vyre_rebuild *r) {
             r->resources[i] =
                 vyre_build_scratch(r->to, vyre_rebuild_resource_name(r, i), vyre_resource_type(row),
                                    vyre_rebuild_size(r, row->size));
+        }
+        if (vyre_resource_is_field(row) && !r->units) {
+            r->resources[i] = vyre_build_field(r->to, r->resources[row->size],
+                                               vyre_resource_type(row), row->length);
         }
     }
     vyre_rebuild_constants(r);
@@ -268,10 +294,25 @@ static uint32_t copy_value(vyre_rebuild *r, uint32_t at) {
     return vyre_rebuild_inst(r, at, array, operands);
 }
 
+static void copy_message(vyre_rebuild *r, const vyre_inst *inst) {
+    vyre_list values = vyre_inst_operands(r->ir, inst);
+    uint32_t *list = copy_list(r, values.items, values.count);
+    if (list) {
+        builder_message(r->to, vyre_inst_op(inst), r->resources[vyre_access_resource(inst)],
+                        values.count, list);
+    }
+    vyre_free(list);
+}
+
 static void copy_inst(vyre_rebuild *r, uint32_t at) {
     const vyre_inst *inst = &r->ir->insts[at];
     bool comes_with_owner = inst->op == VYRE_OP_ARG || inst->op == VYRE_OP_RESULT;
-    if (!comes_with_owner && (!r->replace || !r->replace(r, at))) {
+    if (comes_with_owner || (r->replace && r->replace(r, at))) {
+        return;
+    }
+    if (vyre_op_is_message(inst->op)) {
+        copy_message(r, inst);
+    } else {
         r->values[at] = copy_value(r, at);
     }
 }
@@ -479,6 +520,9 @@ void vyre_rebuild_head(vyre_rebuild *rebuild) {
 void vyre_rebuild_build(vyre_rebuild *rebuild) {
     vyre_rebuild_head(rebuild);
     copy_interface(rebuild);
+    if (rebuild->declare) {
+        rebuild->declare(rebuild);
+    }
     copy_steps(rebuild);
 }
 

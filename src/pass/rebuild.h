@@ -13,6 +13,12 @@
 
 typedef struct vyre_rebuild vyre_rebuild;
 
+/* What a record becomes: so many integers. */
+typedef struct vyre_record_unit {
+    vyre_type type;
+    uint32_t count; /* 0: no buffer of records */
+} vyre_record_unit;
+
 struct vyre_rebuild {
     /* Hooks, all of which may be NULL.
      *
@@ -25,8 +31,12 @@ struct vyre_rebuild {
     bool (*replace_block)(vyre_rebuild *rebuild, uint32_t inst);
     /* The same for the phase of a step: anything that can stand between phases. */
     bool (*replace_phase)(vyre_rebuild *rebuild, uint32_t step);
+    /* Declares arguments behind those of `from`. */
+    void (*declare)(vyre_rebuild *rebuild);
     const bool *left_out;    /* by resource: arrays of phases that nothing mentions */
     const uint32_t *lengths; /* by resource: those of shared arrays, in place of their sizes */
+    /* By resource: the records of buffers become integers; accesses to them are replaced. */
+    const vyre_record_unit *units;
     void *user;
 
     const vyre_program *from;
@@ -89,6 +99,9 @@ uint32_t vyre_rebuild_inst(vyre_rebuild *rebuild, uint32_t at, uint32_t array,
 void vyre_rebuild_names(vyre_rebuild *rebuild, const vyre_phase *phase);
 /* The file, the flags and the calls that places point to: what stands in front of the rest. */
 void vyre_rebuild_head(vyre_rebuild *rebuild);
+/* Declares a buffer with elements like those of a buffer or scratch array; bytes for bools. */
+uint32_t vyre_rebuild_buffer(vyre_rebuild *rebuild, uint32_t resource, const char *name,
+                             vyre_access access, uint32_t size);
 /* The name of an array or a step of `from`; NULL if it has none. */
 const char *vyre_rebuild_resource_name(const vyre_rebuild *rebuild, uint32_t resource);
 const char *vyre_rebuild_step_name(const vyre_rebuild *rebuild, uint32_t step);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "ir/lookup.h"
+
 bool sum_table_init(sum_table *table, const vyre_ir *ir) {
     memset(table, 0, sizeof *table);
     table->ir = ir;
@@ -270,7 +272,9 @@ uint32_t sum_of_length(sum_table *table, uint32_t resource) {
         return table->lengths[resource] - 1;
     }
     uint32_t length = SUM_UNKNOWN;
-    if (row->kind > VYRE_RESOURCE_SCRATCH) {
+    if (vyre_resource_is_field(row)) {
+        length = sum_of_length(table, row->size);
+    } else if (row->kind > VYRE_RESOURCE_SCRATCH) {
         length = sum_number(table, row->length);
     } else if (row->size != VYRE_NONE) { /* nothing runs where the length is another */
         length = sum_of_size(table, row->size);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 #include "route/route.h"
 #include "runtime/device.h"
@@ -303,7 +304,7 @@ vyre_status vyre_route_count_bytes(const vyre_program *program, const vyre_input
     VYRE_TRY(vyre_plan_init(&plan, program, inputs, input_count, vyre_config_or_default(config)));
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         uint64_t length = ir->args[i].resource == VYRE_NONE ? 1 : plan.arguments[i];
-        *out_bytes += length * vyre_type_bytes((vyre_type)ir->args[i].type);
+        *out_bytes += length * vyre_arg_bytes(ir, &ir->args[i]);
     }
     vyre_plan_deinit(&plan);
     return VYRE_OK;

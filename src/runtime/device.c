@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/strbuf.h"
+#include "ir/lookup.h"
 #include "runtime/compile.h"
 #include "store/store.h"
 #include "trace/trace.h"
@@ -384,7 +385,7 @@ static vyre_status check_bytes(const vyre_device *device, const vyre_plan *plan)
     uint64_t most = most_bytes(device);
     vyre_status status = VYRE_OK;
     for (uint32_t i = 0; i < ir->arg_count && !status; i++) {
-        uint64_t bytes = plan->arguments[i] * vyre_type_bytes((vyre_type)ir->args[i].type);
+        uint64_t bytes = plan->arguments[i] * vyre_arg_bytes(ir, &ir->args[i]);
         if (ir->args[i].resource != VYRE_NONE && bytes > most) {
             status = refuse_bytes(device, plan, ir->strings + ir->args[i].name, bytes);
         }

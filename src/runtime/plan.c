@@ -1,5 +1,7 @@
 #include "runtime/plan.h"
 
+#include "ir/lookup.h"
+
 #include <string.h>
 
 #include "base/alloc.h"
@@ -42,7 +44,7 @@ static vyre_status bind_scalar(vyre_plan *plan, uint32_t arg, uint64_t bits) {
 }
 
 static vyre_status bind_buffer(vyre_plan *plan, uint32_t arg, uint64_t size) {
-    uint32_t bytes = vyre_type_bytes((vyre_type)plan->ir->args[arg].type);
+    uint32_t bytes = vyre_arg_bytes(plan->ir, &plan->ir->args[arg]);
     if (size % bytes) {
         return refuse(plan, arg, "pass whole elements",
                       "the size in bytes is not a multiple of the element size", size,
@@ -146,7 +148,7 @@ static vyre_status size_buffers(vyre_plan *plan) {
                           UINT32_MAX);
         }
         if (row->access != VYRE_ACCESS_IN) {
-            plan->output_bytes += plan->arguments[arg] * vyre_type_bytes((vyre_type)row->type);
+            plan->output_bytes += plan->arguments[arg] * vyre_resource_stride(ir, row);
         }
     }
     if (config->max_output_bytes && plan->output_bytes > config->max_output_bytes) {
@@ -249,7 +251,7 @@ static vyre_status check_grid(const vyre_plan *plan) {
 /* Words that a later version may give a meaning. */
 static vyre_status check_reserved(const vyre_plan *plan) {
     const uint64_t *words = plan->config.reserved;
-    return words[0] || words[1] || words[2] || words[3]
+    return words[0] || words[1] || plan->config.flags & ~(uint64_t)VYRE_DISPATCH_NO_ASSERTS
                ? refuse_config(plan,
                                "zero the config, then set the fields you need; for newer fields, "
                                "upgrade vyre",
@@ -354,6 +356,8 @@ static vyre_status plan_finish(vyre_plan *plan) {
     VYRE_TRY(check_grid(plan));
     VYRE_TRY(vyre_plan_size_steps(plan));
     VYRE_TRY(check_reserved(plan));
+    plan->config.prints = NULL; /* the host's own */
+    plan->config.flags = 0;
     VYRE_TRY(vyre_check_demand(plan->program, &plan->config));
     for (uint32_t i = 0; i < plan->ir->phase_count; i++) {
         plan->grids[i] = largest_grid(plan, i);
@@ -393,9 +397,10 @@ vyre_status vyre_plan_init_resident(vyre_plan *plan, const vyre_program *program
     return status;
 }
 
-vyre_status vyre_plan_init_again(vyre_plan *plan, const vyre_program *program, bool was_split,
+vyre_status vyre_plan_init_again(vyre_plan *plan, const vyre_program *original,
+                                 const vyre_program *program, bool was_split,
                                  const vyre_call *call) {
-    const vyre_ir *ir = vyre_program_ir(program);
+    const vyre_ir *ir = vyre_program_ir(original);
     vyre_plan_value values[VYRE_LIMIT_ARGUMENTS];
     vyre_dispatch_config config = *call->config;
     config.max_output_bytes = 0;
@@ -409,7 +414,7 @@ vyre_status vyre_plan_init_again(vyre_plan *plan, const vyre_program *program, b
                                 vyre_program_name(program));
     }
     for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
-        uint32_t bytes = vyre_type_bytes((vyre_type)ir->args[arg].type);
+        uint32_t bytes = vyre_arg_bytes(ir, &ir->args[arg]);
         uint64_t value = call->arguments[arg];
         uint64_t bits = bytes < 8 ? value & (((uint64_t)1 << bytes * 8) - 1) : value;
         values[arg] = (vyre_plan_value){value * bytes, bits};
@@ -446,11 +451,13 @@ vyre_call vyre_plan_call(const vyre_plan *plan, const vyre_input *inputs,
 
 uint64_t vyre_plan_output_bytes(const vyre_plan *plan, uint32_t output) {
     uint32_t arg = plan->outputs[output];
-    return plan->arguments[arg] * vyre_type_bytes((vyre_type)plan->ir->args[arg].type);
+    return plan->arguments[arg] * vyre_arg_bytes(plan->ir, &plan->ir->args[arg]);
 }
 
 uint64_t vyre_plan_length(const vyre_plan *plan, uint32_t resource) {
     const vyre_ir *ir = plan->ir;
+    const vyre_resource *row = &ir->resources[resource];
+    resource = vyre_resource_is_field(row) ? row->size : resource;
     if (ir->resources[resource].kind == VYRE_RESOURCE_SCRATCH) {
         return plan->sizes[ir->resources[resource].size];
     }

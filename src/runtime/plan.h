@@ -43,10 +43,12 @@ VYRE_MUST_USE vyre_status vyre_plan_init(vyre_plan *plan, const vyre_program *pr
 VYRE_MUST_USE vyre_status vyre_plan_init_resident(vyre_plan *plan, const vyre_program *program,
                                                   const vyre_plan_value *values, size_t count,
                                                   const vyre_dispatch_config *config);
-/* The plan of a call again, for another form of its program with other sizes and phases: without
- * grid barriers, if it was split. What the call was checked for is not asked twice. */
-VYRE_MUST_USE vyre_status vyre_plan_init_again(vyre_plan *plan, const vyre_program *program,
-                                               bool was_split, const vyre_call *call);
+/* The plan of a call to `original` again, for another form of its program with other sizes and
+ * phases: without grid barriers, if it was split, or without records. What the call was checked for
+ * is not asked twice. */
+VYRE_MUST_USE vyre_status vyre_plan_init_again(vyre_plan *plan, const vyre_program *original,
+                                               const vyre_program *program, bool was_split,
+                                               const vyre_call *call);
 void vyre_plan_deinit(vyre_plan *plan);
 
 /* Whether a program is as deterministic as a run demands; part of making a plan. */

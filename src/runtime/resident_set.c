@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 
 static vyre_status upload(vyre_resident_set *set, const vyre_input *inputs, bool all) {
@@ -38,7 +39,7 @@ vyre_status vyre_resident_set_init(vyre_resident_set *set, vyre_device *device,
     for (; set->made < set->count; set->made++) {
         uint32_t i = set->made;
         if (ir->args[i].resource != VYRE_NONE) {
-            uint64_t bytes = plan->arguments[i] * vyre_type_bytes((vyre_type)ir->args[i].type);
+            uint64_t bytes = plan->arguments[i] * vyre_arg_bytes(ir, &ir->args[i]);
             VYRE_TRY(vyre_resident_allocate(device, (size_t)bytes, &set->buffers[i]));
             set->bindings[i] = vyre_bind(set->buffers[i]);
         }

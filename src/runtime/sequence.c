@@ -9,6 +9,7 @@
 #include "ir/program.h"
 #include "pass/pass.h"
 #include "pass/phase.h"
+#include "pass/records.h"
 #include "pass/split.h"
 #include "runtime/device.h"
 #include "runtime/places.h"
@@ -22,7 +23,8 @@ typedef struct part {
 
 struct vyre_sequence {
     const vyre_backend *backend;
-    vyre_program *program; /* without what the backend does not know */
+    vyre_program *original; /* as the caller binds its arguments */
+    vyre_program *program;  /* without what the backend does not know */
     bool was_split;
     bool whole;           /* the backend takes it as it is now: parts[0] has its pipeline */
     bool lends_constants; /* constant arrays are buffers of the parts */
@@ -85,7 +87,8 @@ static bool runs_steps(uint32_t features, const vyre_ir *ir) {
 bool vyre_sequence_needed(const vyre_backend *backend, const vyre_program *program) {
     uint32_t features = backend->slots->features(backend);
     const vyre_ir *ir = vyre_program_ir(program);
-    return lends_constants(backend, program) || lacks_functions(backend, ir) ||
+    return (!(features & VYRE_FEATURE_RECORDS) && vyre_has_records(program)) ||
+           lends_constants(backend, program) || lacks_functions(backend, ir) ||
            (!runs_steps(features, ir) && has_phases(ir)) ||
            (!(features & VYRE_FEATURE_GRID_SYNC) && has_grid_barriers(program));
 }
@@ -101,24 +104,36 @@ static vyre_status make_part(vyre_sequence *s, vyre_device *device, uint64_t dea
     return vyre_device_compile_whole(device, p->phase.program, deadline_ns, &p->native);
 }
 
+/* Goes on with another form of the program, if there is one. */
+static void take_form(vyre_sequence *s, vyre_program *form) {
+    if (form) {
+        vyre_program_release(s->program);
+        s->program = form;
+    }
+}
+
 /* The program in a form that the backend knows. */
 static vyre_status make_program(vyre_sequence *s, const vyre_program *program) {
-    vyre_program *expanded = NULL;
-    if (lacks_functions(s->backend, vyre_program_ir(program))) {
-        VYRE_TRY(vyre_math_expand(program, &expanded));
+    uint32_t features = s->backend->slots->features(s->backend);
+    vyre_program *form = NULL;
+    s->original = vyre_program_retain((vyre_program *)(uintptr_t)program);
+    s->program = vyre_program_retain(s->original);
+    if (!(features & VYRE_FEATURE_RECORDS) && vyre_has_records(program)) {
+        VYRE_TRY(vyre_lower_records(program, &form));
+        take_form(s, form);
     }
-    expanded = expanded ? expanded : vyre_program_retain((vyre_program *)(uintptr_t)program);
-    vyre_status status = VYRE_OK;
-    if (!(s->backend->slots->features(s->backend) & VYRE_FEATURE_GRID_SYNC)) {
-        status = vyre_split_grid_barriers(expanded, &s->program);
+    form = NULL;
+    if (lacks_functions(s->backend, vyre_program_ir(s->program))) {
+        VYRE_TRY(vyre_math_expand(s->program, &form));
+        take_form(s, form);
     }
-    s->was_split = s->program;
-    if (s->was_split || status) {
-        vyre_program_release(expanded);
-    } else {
-        s->program = expanded;
+    form = NULL;
+    if (!(features & VYRE_FEATURE_GRID_SYNC)) {
+        VYRE_TRY(vyre_split_grid_barriers(s->program, &form));
+        take_form(s, form);
     }
-    return status;
+    s->was_split = form;
+    return VYRE_OK;
 }
 
 static vyre_status make_parts(vyre_sequence *s, vyre_device *device, const vyre_program *program,
@@ -164,6 +179,7 @@ void vyre_sequence_free(vyre_sequence *s) {
     }
     vyre_free(s->parts);
     vyre_program_release(s->program);
+    vyre_program_release(s->original);
     vyre_free(s);
 }
 
@@ -655,7 +671,7 @@ static vyre_status begin_run(run *r, const vyre_sequence *s, const vyre_call *ca
         r->deadline_ns =
             call->config->timeout_ns < UINT64_MAX - now ? now + call->config->timeout_ns : 0;
     }
-    VYRE_TRY(vyre_plan_init_again(&r->plan, s->program, s->was_split, call));
+    VYRE_TRY(vyre_plan_init_again(&r->plan, s->original, s->program, s->was_split, call));
     r->call = vyre_plan_call(&r->plan, NULL, NULL);
     r->arrays = vyre_alloc_zeroed(r->ir->resource_count, sizeof *r->arrays);
     r->iterations = vyre_alloc_zeroed(r->ir->step_count, sizeof *r->iterations);
@@ -667,7 +683,7 @@ static vyre_status begin_run(run *r, const vyre_sequence *s, const vyre_call *ca
         const vyre_resource *row = &r->ir->resources[i];
         if (row->kind <= VYRE_RESOURCE_SCRATCH) {
             uint64_t length = vyre_plan_length(&r->plan, i);
-            r->arrays[i].size = (size_t)(length * vyre_type_bytes((vyre_type)row->type));
+            r->arrays[i].size = (size_t)(length * vyre_resource_stride(r->ir, row));
         } else if (row->kind == VYRE_RESOURCE_CONSTANT) {
             r->arrays[i].size = (size_t)vyre_resource_bytes(row);
         }

@@ -1,7 +1,7 @@
-/* Sequence: a program that the host runs in parts, because the backend has no phases or grid
- * barriers of its own. The host walks the steps of the program and gives the backend programs of
- * one phase. Arrays lie in the host's memory, or on the device where the backend has resident
- * buffers. */
+/* Sequence: a program that the host runs in parts, because the backend has no phases, grid barriers
+ * or buffers of records of its own. The host walks the steps of the program and gives the backend
+ * programs of one phase. Arrays lie in the host's memory, or on the device where the backend has
+ * resident buffers. */
 #ifndef VYRE_RUNTIME_SEQUENCE_H
 #define VYRE_RUNTIME_SEQUENCE_H
 
@@ -11,7 +11,7 @@
 
 typedef struct vyre_sequence vyre_sequence;
 
-/* Whether a program needs phases or grid barriers that the backend does not have. */
+/* Whether a program needs phases, grid barriers or records that the backend does not have. */
 bool vyre_sequence_needed(const vyre_backend *backend, const vyre_program *program);
 
 /* Takes the program apart and compiles the parts, until the deadline; 0: none. Keeps the address of

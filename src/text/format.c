@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "ir/diagnostic.h"
-#include "text/parser.h"
+#include "text/parse.h"
 #include "text/use.h"
 
 enum { INDENT = 4, COLUMNS = 100 };
@@ -18,6 +18,8 @@ typedef struct piece {
     uint8_t kind;     /* vyre_token_kind */
     bool unary;       /* an operator in front of its operand */
     bool angle;       /* <, > or >> around a type */
+    bool generic;     /* the name of an item with type parameters */
+    bool type;        /* the name of a type */
     bool fields;      /* the brace of a struct, or a comma between its fields */
     bool is_case;     /* an `else` of a match */
     bool line_before; /* the author began a line here */
@@ -48,7 +50,7 @@ typedef struct formatter {
 
 static bool is_word(vyre_token_kind kind) {
     return kind == VYRE_TOKEN_NAME || kind == VYRE_TOKEN_NUMBER || kind == VYRE_TOKEN_TYPE ||
-           kind >= VYRE_TOKEN_PROGRAM;
+           kind == VYRE_TOKEN_STRING || kind >= VYRE_TOKEN_PROGRAM;
 }
 
 static bool is_operator(vyre_token_kind kind) {
@@ -100,6 +102,40 @@ static void classify_angle(context *c, piece *here) {
     }
 }
 
+/* Angle brackets with several types, or bounds, stand in front of a parenthesis and behind the name
+ * of something generic, or with types of the language alone behind any name. */
+static void classify_types(formatter *f, size_t first) {
+    piece *pieces = f->pieces.items;
+    bool is_generic = first > 0 && pieces[first - 1].generic;
+    bool is_name = first > 0 && pieces[first - 1].kind == VYRE_TOKEN_NAME;
+    bool is_head = first > 1 && (pieces[first - 2].kind == VYRE_TOKEN_FN ||
+                                 pieces[first - 2].kind == VYRE_TOKEN_PROGRAM);
+    uint32_t open = 0;
+    size_t end = first;
+    for (bool inside = is_name; inside && end < f->pieces.count; end++) {
+        vyre_token_kind kind = (vyre_token_kind)pieces[end].kind;
+        uint32_t closes = kind == VYRE_TOKEN_GREATER ? 1 : kind == VYRE_TOKEN_SHIFT_RIGHT ? 2 : 0;
+        bool belongs = kind == VYRE_TOKEN_LESS || kind == VYRE_TOKEN_TYPE || closes ||
+                       kind == VYRE_TOKEN_COMMA || (is_generic && pieces[end].type) ||
+                       (is_head && (kind == VYRE_TOKEN_NAME || kind == VYRE_TOKEN_COLON ||
+                                    kind == VYRE_TOKEN_OR || kind == VYRE_TOKEN_COMMENT));
+        open += kind == VYRE_TOKEN_LESS;
+        if (!belongs || closes > open) {
+            return;
+        }
+        open -= closes;
+        inside = open > 0;
+    }
+    if (end == first || end == f->pieces.count || pieces[end].kind != VYRE_TOKEN_LEFT_PAREN) {
+        return;
+    }
+    for (size_t i = first; i < end; i++) {
+        pieces[i].angle |= pieces[i].kind == VYRE_TOKEN_LESS ||
+                           pieces[i].kind == VYRE_TOKEN_GREATER ||
+                           pieces[i].kind == VYRE_TOKEN_SHIFT_RIGHT;
+    }
+}
+
 /* A sign stands behind no operand; behind the brace of an `if` with a value, in its line, it
  * subtracts. */
 static void classify_sign(formatter *f, context *c, piece *here) {
@@ -142,6 +178,9 @@ static void classify(formatter *f) {
         }
         classify_sign(f, &c, here);
         classify_angle(&c, here);
+        if (here->kind == VYRE_TOKEN_LESS) {
+            classify_types(f, i);
+        }
         classify_struct(f, &c, here);
         if (here->kind == VYRE_TOKEN_GIVES && c.before && c.before->kind == VYRE_TOKEN_ELSE) {
             f->pieces.items[c.before - f->pieces.items].is_case = true;
@@ -185,9 +224,13 @@ static bool read_pieces(formatter *f, vyre_names *names) {
             break;
         }
         const char *text = f->source->text + token.offset;
+        bool is_name = token.kind == VYRE_TOKEN_NAME && token.symbol != VYRE_NONE;
+        const vyre_symbol *symbol = is_name ? &names->symbols.items[token.symbol] : NULL;
         piece here = {.offset = token.offset,
                       .length = token.length,
                       .kind = token.kind,
+                      .generic = is_name && symbol->generic,
+                      .type = is_name && (symbol->type || parse_vector_count(names, &token)),
                       .line_before = token.line > line,
                       .gap_before = token.line > line + 1};
         if (token.kind == VYRE_TOKEN_COMMENT) {
@@ -450,8 +493,23 @@ static void put_piece(formatter *f, size_t index) {
     }
 }
 
-/* Makes known the structs, whose names are types, and the programs, which steps may call. Those of
- * other files are not at hand. */
+/* Makes type parameters known behind the name of an item; false if it has none. */
+static bool find_parameters(vyre_lexer *lexer, vyre_names *names) {
+    vyre_token token;
+    vyre_lexer_next(lexer, &token);
+    bool is_generic = token.kind == VYRE_TOKEN_LESS, comes = is_generic;
+    while (is_generic && token.kind != VYRE_TOKEN_GREATER && token.kind != VYRE_TOKEN_END) {
+        vyre_lexer_next(lexer, &token);
+        if (comes && token.kind == VYRE_TOKEN_NAME) {
+            names->symbols.items[token.symbol].type = VYRE_FIRST_TYPE_PARAMETER;
+        }
+        comes = token.kind == VYRE_TOKEN_COMMA;
+    }
+    return is_generic;
+}
+
+/* Makes known the structs, whose names are types, the programs, which steps may call, and what
+ * types may follow. Items of other files are not at hand. */
 static void find_items(const vyre_lexer *start) {
     vyre_lexer lexer = *start;
     vyre_source *source = lexer.source;
@@ -462,9 +520,13 @@ static void find_items(const vyre_lexer *start) {
         vyre_lexer ahead = lexer;
         vyre_lexer_next(&ahead, &name);
         if (name.symbol != VYRE_NONE) {
+            bool may_be_generic = keyword.kind != VYRE_TOKEN_NAME &&
+                                  keyword.kind != VYRE_TOKEN_CONST && name.kind == VYRE_TOKEN_NAME;
+            bool is_generic = may_be_generic && find_parameters(&ahead, names);
             vyre_symbol *symbol = &names->symbols.items[name.symbol];
             symbol->type = keyword.kind == VYRE_TOKEN_NAME ? VYRE_FIRST_STRUCT : symbol->type;
             symbol->is_program |= keyword.kind == VYRE_TOKEN_PROGRAM;
+            symbol->generic |= is_generic;
         }
     }
 }
@@ -482,6 +544,7 @@ static void check_syntax(vyre_source *source, vyre_names *names, vyre_uses *uses
     }
     if (!source->no_memory) {
         find_items(&start);
+        parser.blind = true;
         vyre_parser_open(&parser, &start);
     }
     while (!source->no_memory && parser.state.token.kind != VYRE_TOKEN_END &&

@@ -220,7 +220,7 @@ static void find_near(const vyre_lower *lower, vyre_near *near, bool is_call) {
         const vyre_item *item = &lower->unit->items.items[i];
         bool fits = is_call ? item->kind == VYRE_ITEM_FUNCTION || item->kind == VYRE_ITEM_STRUCT
                             : item->kind == VYRE_ITEM_CONSTANT;
-        if (fits && item->symbol != VYRE_NONE) {
+        if (fits && item->symbol != VYRE_NONE && item->origin == VYRE_NONE) {
             vyre_near_add(near, vyre_symbol_text(names, item->symbol));
         }
     }

@@ -20,6 +20,7 @@
  * lower_function.c   calls of functions, which are inlined
  * lower_size.c       sizes, and constants of the file
  * lower_struct.c     structs of the file
+ * lower_generic.c    type parameters, and the instances of what has them
  * lower_array.c      constant arrays, arrays of several dimensions
  * lower_sum.c        reproducible sums of floats
  * lower_use.c        `use` lines: the files of a text, operations without their dialect
@@ -49,14 +50,24 @@ typedef enum vyre_item_kind {
     VYRE_ITEM_STRUCT
 } vyre_item_kind;
 
-/* A program, function, constant or struct of the file. */
+/* A program, function, constant or struct of the file; or an instance of a generic one, which
+ * follows them and shares the place of what it is an instance of. */
 typedef struct vyre_item {
     uint8_t kind;
+    bool generic;    /* has type parameters */
     uint32_t index;  /* among the functions or constants; of a struct its type */
     uint32_t symbol; /* VYRE_NONE if its name is wrong */
     vyre_spot spot;  /* of the name */
     vyre_lexer place;
+    uint32_t types, type_count; /* in type_parameters; of an instance in type_arguments */
+    uint32_t origin;            /* of an instance the generic item, else VYRE_NONE */
+    char *name;                 /* of an instance, such as "lerp<f32>", else NULL */
 } vyre_item;
+
+typedef struct vyre_lower_type_parameter {
+    uint32_t symbol;
+    vyre_type_set set; /* what it may be */
+} vyre_lower_type_parameter;
 
 typedef enum vyre_operand_kind {
     VYRE_OPERAND_POISON, /* reported already */
@@ -164,6 +175,9 @@ typedef struct vyre_unit {
     VYRE_VEC(vyre_lower_parameter) parameters;
     VYRE_VEC(uint16_t) result_types; /* vyre_value_type */
     VYRE_VEC(uint32_t) callees;
+    VYRE_VEC(vyre_lower_type_parameter) type_parameters;
+    VYRE_VEC(uint16_t) type_arguments; /* vyre_value_type */
+    uint32_t instance; /* item whose type parameters stand for its types, or VYRE_NONE */
     VYRE_VEC(vyre_source_part) parts; /* its files, the text itself first */
     vyre_uses uses;
     vyre_arena files;  /* the names of parts */
@@ -444,7 +458,8 @@ bool lower_push_operand(vyre_lower *lower, vyre_operand operand, vyre_value_type
 /* The operand whose leaves stand in `values` from `first` on. */
 vyre_operand lower_gather(vyre_lower *lower, vyre_value_type type, size_t first);
 
-/* vec3<f32>(...) and vec3(...), where the arguments tell the type; Particle(...). */
+/* vec3<f32>(...) and vec3(...), where the arguments tell the type; Particle(...); and T(...), where
+ * T is a type parameter. */
 vyre_operand lower_construct(vyre_lower *lower, vyre_node node);
 vyre_operand lower_construct_any(vyre_lower *lower, vyre_node call, uint32_t count,
                                  vyre_value_type expected);
@@ -530,6 +545,12 @@ bool lower_check_count(vyre_lower *lower, vyre_node call, const char *name, uint
 /* A call for its effects alone. */
 void lower_call_statement(vyre_lower *lower, uint32_t number);
 
+/* lower_message.c */
+
+/* VYRE_WORD_PRINT or VYRE_WORD_ASSERT if that is what is called. */
+vyre_context_word lower_message_word(const vyre_lower *lower, vyre_node call);
+void lower_message(vyre_lower *lower, vyre_node call);
+
 /* What a CALL or LIBRARY_CALL calls; without a unit, after a report, if that is no function. */
 vyre_callee lower_callee(vyre_lower *lower, vyre_node node);
 
@@ -564,9 +585,11 @@ static inline vyre_function *lower_function_of(vyre_callee callee) {
     return &callee.unit->functions.items[callee.unit->items.items[callee.item].index];
 }
 
-/* Inlines what a CALL calls. The scalars of its results are pushed onto `values`, VYRE_NONE where
- * something is wrong; their types are the function's. */
-void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call);
+/* Inlines what a CALL calls; `expected` is what its place asks for. The scalars of its results are
+ * pushed onto `values`, VYRE_NONE where something is wrong; their types are the function's. Gives
+ * what was called: of a generic function the instance, without a unit if there is none. */
+vyre_callee lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call,
+                         vyre_value_type expected);
 
 /* The same with arguments that stand in `values` from `arguments` on: a shape for each, then what
  * they are. They fit. */
@@ -675,8 +698,9 @@ vyre_operand lower_constant_element(vyre_lower *lower, vyre_node element);
 
 /* lower_program.c */
 
-/* Builds the program whose head the parser has just read; NULL if it has mistakes. */
-vyre_program *lower_program(vyre_lower *lower, uint32_t number);
+/* Builds the program that an item is. */
+vyre_program *lower_program_item(vyre_lower *lower, uint32_t item);
+
 void lower_step(vyre_lower *lower, uint32_t number);
 void lower_phase(vyre_lower *lower, vyre_node node);
 
@@ -686,12 +710,50 @@ void lower_phase(vyre_lower *lower, vyre_node node);
 vyre_value_type lower_declare_struct(vyre_lower *lower, uint32_t item, const vyre_token *name);
 void lower_read_structs(vyre_lower *lower);
 
+/* lower_generic.c */
+
+/* A call of something generic, and the types that are known so far. */
+typedef struct vyre_generic_call {
+    vyre_callee callee;
+    vyre_value_type types[VYRE_MOST_TYPE_PARAMETERS]; /* VYRE_TYPE_VOID: not known yet */
+} vyre_generic_call;
+
+/* Keeps the type parameters of an item, a list of its head. */
+void lower_keep_type_parameters(vyre_lower *lower, uint32_t item, uint32_t list);
+
+/* Whether what a callee names has type parameters. */
+static inline bool lower_is_generic(vyre_callee callee) {
+    return callee.unit->items.items[callee.item].generic;
+}
+
+/* Reads the types that a CALL states, if any; false after a report. */
+bool lower_read_types(vyre_lower *lower, vyre_node node, vyre_generic_call *call);
+
+/* A type of the head with what is known put in, VYRE_TYPE_VOID if that is not enough; and the other
+ * way round, what one learns when it stands for `found`. */
+vyre_value_type lower_known_type(const vyre_generic_call *call, vyre_value_type type);
+void lower_learn_type(vyre_generic_call *call, vyre_value_type type, vyre_value_type found);
+
+/* The instance for the types of a call; without a unit, after a report, if it cannot be. */
+vyre_callee lower_instance(vyre_lower *lower, const vyre_generic_call *call, vyre_spot spot);
+
+/* The same for what is generic, and types as a name states them, "gather<f32>". */
+vyre_callee lower_stated_instance(vyre_lower *lower, vyre_callee callee, const char *name,
+                                  vyre_spot spot);
+
+/* Makes the type parameters of an instance stand for its types, and those of the one before for
+ * nothing; VYRE_NONE for no instance. Gives the one before. */
+uint32_t lower_bind_types(vyre_unit *unit, uint32_t item);
+
+/* Looks through a generic item: it has to be right for one of the types that its bounds allow. */
+void lower_check_generic(vyre_lower *lower, uint32_t item);
+
 /* lower_variant.c */
 
 /* Chooses the entry of an operation for the devices that the program is for. */
 void lower_choose_entry(vyre_lower *lower, vyre_library_source *source);
 /* Builds a program again for each kind of device that an operation it calls has a variant for. */
-void lower_variants(vyre_lower *lower, const vyre_item *item, vyre_program *program);
+void lower_variants(vyre_lower *lower, uint32_t item, vyre_program *program);
 
 /* lower_use.c */
 
@@ -703,6 +765,8 @@ void lower_check_uses(vyre_lower *lower);
 const char *lower_hidden_in(const vyre_lower *lower, vyre_str name);
 /* Adds the names that a line may call operations by. */
 void lower_near_used(const vyre_lower *lower, uint32_t line, vyre_near *near);
+/* Adds the types that a call states to the id of an operation; false if one is wrong. */
+bool lower_add_types(vyre_lower *lower, vyre_node call, vyre_name_text *id);
 /* Whether a CALL of a name that nothing declares is that of an operation, whose id it gives; "" if
  * it could be several, as was reported. */
 bool lower_used_id(vyre_lower *lower, vyre_node call, vyre_name_text *out);
@@ -724,7 +788,7 @@ typedef struct vyre_caller {
     vyre_parser_state parser;
     vyre_diagnostic_call site;
     const vyre_diagnostic_call *calls;
-    uint32_t names_frame, function;
+    uint32_t names_frame, function, instance;
     size_t frame, returned;
     bool spliced, silent, failed;
     vyre_splice *splice;

@@ -258,7 +258,8 @@ uint32_t lower_length_value(vyre_lower *lower, const vyre_name_binding *array, u
     vyre_array_shape shape = shape_of(lower, array);
     return shape.dimensions > 1 ? length_value(lower, &shape, dimension)
            : array->sum         ? lower_sum_length(lower, array)
-                                : vyre_build_len(lower->builder, array->handle);
+                                : vyre_build_len(lower->builder,
+                                                 lower_leaf_handle(lower, array->type, array->handle, 0));
 }
 
 static void report_no_dimension(vyre_lower *lower, vyre_spot spot, uint32_t dimensions,
@@ -390,7 +391,7 @@ uint32_t lower_element_index(vyre_lower *lower, const vyre_name_binding *array, 
     bool several = head.kind == VYRE_NODE_INDICES;
     vyre_array_shape shape = array ? shape_of(lower, array) : (vyre_array_shape){.dimensions = 1};
     bool has_array = array;
-    uint32_t resource = array ? array->handle : VYRE_NONE;
+    uint32_t resource = array ? lower_leaf_handle(lower, array->type, array->handle, 0) : VYRE_NONE;
     uint32_t count = several ? vyre_parser_count(&lower->parser, head.a) : 1;
     uint32_t indices[VYRE_MOST_DIMENSIONS];
     bool valid = true;
@@ -412,7 +413,7 @@ uint32_t lower_element_index(vyre_lower *lower, const vyre_name_binding *array, 
     lower_at(lower, vyre_node_spot(&element));
     /* The verifier warns of constants past the end where it knows the length. */
     bool is_far = count > 1 && !lower->silent &&
-                  lower->builder->resources.items[resource].row.kind <= VYRE_RESOURCE_SCRATCH;
+                  vyre_resource_is_global(&lower->builder->resources.items[resource].row);
     return count == 1 ? indices[0]
                       : flatten(lower, &shape, indices, is_far, vyre_node_spot(&element));
 }

@@ -13,7 +13,8 @@ vyre_operand lower_look_through(vyre_lower *lower, vyre_node call) {
     uint32_t count = vyre_parser_count(&lower->parser, call.b);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t node = argument(lower, call, i);
-        if (lower_node(lower, node).kind != VYRE_NODE_NAME) {
+        vyre_node_kind kind = (vyre_node_kind)lower_node(lower, node).kind;
+        if (kind != VYRE_NODE_NAME && kind != VYRE_NODE_STRING) {
             lower_expression(lower, node, VYRE_TYPE_VOID);
         }
     }
@@ -599,6 +600,12 @@ vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_value_type expe
     if (word->class_of == VYRE_WORD_FUNCTION) {
         return lower_small(lower, node, word, expected);
     }
+    if (lower_message_word(lower, node)) {
+        vyre_name_text name;
+        lower_report(lower, vyre_node_spot(&node), 309, "write it as a statement of its own",
+                     "`%s` gives no value", lower_name(lower, node.a, &name));
+        return lower_look_through(lower, node);
+    }
     vyre_context_word made;
     vyre_value_type type;
     if (is_made_here(lower, node, &made, &type)) {
@@ -635,10 +642,12 @@ vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_value_type expe
         lower_look_through(lower, node);
         return lower_poison();
     }
-    type = results ? callee.unit->result_types.items[function->results] : VYRE_TYPE_VOID;
-    uint32_t width = lower_width(lower, type);
     size_t base = lower->values.count;
-    lower_inline(lower, callee, number);
+    callee = lower_inline(lower, callee, number, expected);
+    results = callee.unit ? results : 0;
+    type = results ? callee.unit->result_types.items[lower_function_of(callee)->results]
+                   : VYRE_TYPE_VOID;
+    uint32_t width = lower_width(lower, type);
     bool whole = results == 1 && lower->values.count == base + width;
     vyre_operand result = whole ? lower_gather(lower, type, base) : lower_poison();
     lower->values.count = base;
@@ -659,7 +668,10 @@ static bool push_result(vyre_lower *lower, vyre_operand operand) {
 static uint32_t push_results(vyre_lower *lower, uint32_t number, vyre_callee callee,
                              uint32_t wanted) {
     size_t base = lower->values.count, at = base;
-    lower_inline(lower, callee, number);
+    callee = lower_inline(lower, callee, number, VYRE_TYPE_VOID);
+    if (!callee.unit) {
+        return wanted;
+    }
     const vyre_function *function = lower_function_of(callee);
     bool failed = function->failed || lower->values.count != base + function->result_values;
     for (uint32_t i = 0; i < function->result_count && !failed; i++) {
@@ -747,6 +759,10 @@ void lower_call_statement(vyre_lower *lower, uint32_t number) {
         }
         return;
     }
+    if (lower_message_word(lower, node)) {
+        lower_message(lower, node);
+        return;
+    }
     vyre_context_word made;
     vyre_value_type type;
     if (is_made_here(lower, node, &made, &type)) {
@@ -767,8 +783,11 @@ void lower_call_statement(vyre_lower *lower, uint32_t number) {
         return;
     }
     size_t base = lower->values.count;
-    lower_inline(lower, callee, number);
+    callee = lower_inline(lower, callee, number, VYRE_TYPE_VOID);
     lower->values.count = base;
+    if (!callee.unit) {
+        return;
+    }
     const vyre_function *function = lower_function_of(callee);
     if (!function->result_count || function->failed) {
         return;

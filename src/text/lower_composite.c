@@ -176,7 +176,22 @@ static vyre_operand make_vector(vyre_lower *lower, vyre_node call, vyre_value_ty
     return lower_composite(lower, type, leaves);
 }
 
+/* T(x), where T stands for a scalar. */
+static vyre_operand construct_scalar(vyre_lower *lower, vyre_node node) {
+    vyre_type type = (vyre_type)node.detail;
+    if (!lower_check_count(lower, node, vyre_type_name(type), 1)) {
+        return lower_poison();
+    }
+    uint32_t argument = vyre_parser_item(&lower->parser, node.b, 0);
+    return lower_converted(lower, lower_expression(lower, argument, VYRE_TYPE_VOID), type, false,
+                           vyre_node_spot(&node));
+}
+
 vyre_operand lower_construct(vyre_lower *lower, vyre_node node) {
+    if (!vyre_type_is_vector(node.detail)) {
+        return vyre_type_is_scalar(node.detail) ? construct_scalar(lower, node)
+                                                : lower_construct_struct(lower, node, node.detail);
+    }
     size_t first = lower->operands.count;
     vyre_operand result = lower_poison();
     if (lower_arguments(lower, node, vyre_scalar_of(node.detail), true)) {

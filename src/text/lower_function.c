@@ -27,7 +27,7 @@ static bool read_signature(vyre_lower *lower, vyre_function *function, vyre_node
     function->result_count = vyre_parser_count(parser, results);
     for (uint32_t i = 0; i < function->result_count; i++) {
         vyre_node type = vyre_parser_node(parser, vyre_parser_item(parser, results, i));
-        function->result_values += lower_width(lower, type.detail);
+        function->result_values += lower_width(lower, type.detail); /* an instance counts anew */
         if (!vyre_vec_push(&lower->unit->result_types, type.detail)) {
             return false;
         }
@@ -100,9 +100,13 @@ void lower_survey(vyre_lower *lower, uint32_t number) {
     vyre_function function = lower->unit->functions.items[number];
     vyre_parser_state saved = parser->state;
     vyre_parser_open(parser, &lower->unit->items.items[function.item].place);
+    parser->blind = true;
     uint32_t node = vyre_parse_item(parser);
     bool failed = parser->failed;
     if (vyre_parser_node(parser, node).kind == VYRE_NODE_FUNCTION) {
+        uint32_t at = vyre_parser_node(parser, node).b;
+        lower_keep_type_parameters(lower, function.item,
+                                   vyre_parser_part(parser, at, VYRE_FUNCTION_TYPES));
         bool memory = read_signature(lower, &function, vyre_parser_node(parser, node));
         function.body = vyre_parser_here(parser);
         vyre_parse_body(parser);
@@ -115,6 +119,8 @@ void lower_survey(vyre_lower *lower, uint32_t number) {
         function.failed = true;
     }
     function.broken = failed;
+    parser->blind = false;
+    vyre_parser_forget_types(parser);
     vyre_parser_restore(parser, &saved);
     lower->unit->functions.items[number] = function;
 }
@@ -274,6 +280,10 @@ static void inline_body(vyre_lower *lower, vyre_callee callee, size_t arguments,
     }
     push_results(lower, &function, arguments, own_block);
     lower_function_of(callee)->seen = true;
+    uint32_t origin = callee.unit->items.items[callee.item].origin;
+    if (origin != VYRE_NONE) {
+        callee.unit->functions.items[callee.unit->items.items[origin].index].seen = true;
+    }
     lower_function_of(callee)->failed |= vyre_builder_errors(lower->builder) > errors;
     lower_leave(lower, &caller);
 }
@@ -320,16 +330,15 @@ const vyre_name_binding *lower_array_argument(vyre_lower *lower, uint32_t node,
     return is_written && !lower_check_writable(lower, head, array) ? NULL : array;
 }
 
-/* A value, of which all scalars are pushed; false without memory. */
-static bool push_value(vyre_lower *lower, uint32_t node, vyre_lower_parameter parameter,
-                       uint32_t position, const char *name) {
-    vyre_value_type wanted = parameter.type;
-    vyre_operand operand = lower_expression(lower, node, wanted);
-    lower_adopt(lower, node, &operand, wanted);
-    if (operand.kind == VYRE_OPERAND_PLAIN) {
-        lower_settle(lower, &operand, wanted, lower_spot(lower, node));
+/* Gives a value the type that a parameter has; a mistake if it has another. */
+static void settle_value(vyre_lower *lower, vyre_operand *operand, vyre_value_type wanted,
+                         uint32_t node, uint32_t position, const char *name) {
+    lower_adopt(lower, node, operand, wanted);
+    if (operand->kind == VYRE_OPERAND_PLAIN) {
+        lower_settle(lower, operand, wanted, lower_spot(lower, node));
     }
-    if (operand.kind != VYRE_OPERAND_POISON && wanted != VYRE_TYPE_VOID && operand.type != wanted) {
+    if (operand->kind != VYRE_OPERAND_POISON && wanted != VYRE_TYPE_VOID &&
+        operand->type != wanted) {
         vyre_type_text rooms[2];
         char fix[VYRE_LIMIT_NAME_BYTES + 32];
         snprintf(fix, sizeof fix, "%s %s(...)",
@@ -337,11 +346,10 @@ static bool push_value(vyre_lower *lower, uint32_t node, vyre_lower_parameter pa
                  lower_type_name(lower, wanted, &rooms[0]));
         lower_report(lower, lower_spot(lower, node), 301, fix,
                      "argument %u of `%s` is %s, expected %s", position, name,
-                     lower_type_name(lower, operand.type, &rooms[1]),
+                     lower_type_name(lower, operand->type, &rooms[1]),
                      lower_type_name(lower, wanted, &rooms[0]));
-        operand = lower_poison();
+        *operand = lower_poison();
     }
-    return lower_push_operand(lower, operand, wanted);
 }
 
 /* Whether two places of variables share one. */
@@ -359,10 +367,11 @@ static bool do_overlap(const vyre_lower *lower, const vyre_text_place *a,
     return false;
 }
 
-/* A variable that the function may change, pushed as its handle; its place goes to `places`, with
- * those of the call from `first` on. An element goes into a variable until the function ends. */
-static bool push_variable(vyre_lower *lower, uint32_t node, vyre_lower_parameter parameter,
-                          uint32_t position, const char *name, size_t first) {
+/* A variable that the function may change, as its handle; its place goes to `places`, with those of
+ * the call from `first` on. An element goes into a variable until the function ends. */
+static vyre_operand variable_argument(vyre_lower *lower, uint32_t node,
+                                      vyre_lower_parameter parameter, uint32_t position,
+                                      const char *name, size_t first) {
     vyre_node root = lower_node(lower, node);
     while (root.kind == VYRE_NODE_FIELD) {
         root = lower_node(lower, root.a);
@@ -381,7 +390,8 @@ static bool push_variable(vyre_lower *lower, uint32_t node, vyre_lower_parameter
     if (binding) {
         binding->used = true;
     }
-    if (place.kind != VYRE_PLACE_NONE && place.type != parameter.type) {
+    if (place.kind != VYRE_PLACE_NONE && parameter.type != VYRE_TYPE_VOID &&
+        place.type != parameter.type) {
         vyre_type_text rooms[2];
         lower_report(lower, lower_spot(lower, node), 301,
                      "pass a variable of that type, or change the parameter",
@@ -410,9 +420,9 @@ static bool push_variable(vyre_lower *lower, uint32_t node, vyre_lower_parameter
     }
     if (!vyre_vec_push(&lower->places, place)) {
         lower_no_memory(lower);
-        return false;
+        return lower_poison();
     }
-    return lower_push(lower, place.kind == VYRE_PLACE_NONE ? VYRE_NONE : handle);
+    return place.kind == VYRE_PLACE_NONE ? lower_poison() : lower_scalar(place.type, handle);
 }
 
 /* Writes elements back that a function may have changed, once it has ended. */
@@ -451,12 +461,22 @@ static void report_circle(vyre_lower *lower, size_t first, vyre_callee callee, v
     vyre_strbuf_free(&circle);
 }
 
+static uint32_t generic_of(vyre_callee callee) {
+    uint32_t origin = callee.unit->items.items[callee.item].origin;
+    return origin == VYRE_NONE ? callee.item : origin;
+}
+
+/* Whether two calls go to the same text: an instance of what is generic never ends up in another
+ * one without coming back. */
+static bool is_same(vyre_callee a, vyre_callee b) {
+    return a.unit == b.unit && generic_of(a) == generic_of(b);
+}
+
 bool lower_may_call(vyre_lower *lower, vyre_callee callee, vyre_node call, uint32_t wanted) {
     vyre_spot spot = vyre_node_spot(&call);
     uint32_t found = vyre_parser_count(&lower->parser, call.b);
     for (size_t i = 0; i < lower->calls.count; i++) {
-        if (lower->calls.items[i].unit == callee.unit &&
-            lower->calls.items[i].item == callee.item) {
+        if (is_same(lower->calls.items[i], callee)) {
             report_circle(lower, i, callee, spot);
             return false;
         }
@@ -508,12 +528,101 @@ static bool check_dimensions(vyre_lower *lower, uint32_t node, const vyre_name_b
     return false;
 }
 
-void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call) {
+/* The arguments of a call, as operands: values, or handles of arrays and variables. `shapes` is
+ * where those of arrays go, among `values`. False if one may not be used. */
+static bool read_arguments(vyre_lower *lower, vyre_generic_call *to, vyre_node node, size_t shapes,
+                           const char *name) {
+    vyre_function function = *lower_function_of(to->callee);
+    bool is_generic = lower_is_generic(to->callee);
+    uint32_t count = vyre_parser_count(&lower->parser, node.b);
+    size_t places = lower->places.count;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t argument = vyre_parser_item(&lower->parser, node.b, i);
+        vyre_lower_parameter parameter = {.symbol = VYRE_NONE};
+        vyre_operand operand = lower_poison();
+        if (i < function.parameter_count) {
+            parameter = to->callee.unit->parameters.items[function.parameters + i];
+        }
+        vyre_value_type type = parameter.type;
+        parameter.type = (uint16_t)lower_known_type(to, type);
+        if (parameter.kind == VYRE_ARGUMENT_SCALAR) {
+            operand = lower_expression(lower, argument, parameter.type);
+            if (!is_generic || parameter.type != VYRE_TYPE_VOID) {
+                settle_value(lower, &operand, parameter.type, argument, i + 1, name);
+            }
+        } else if (parameter.kind == VYRE_ARGUMENT_VARIABLE) {
+            operand = variable_argument(lower, argument, parameter, i + 1, name, places);
+        } else {
+            const vyre_name_binding *array =
+                lower_array_argument(lower, argument, parameter, i + 1, to->callee);
+            bool fits = array && check_dimensions(lower, argument, array, parameter, i + 1, name);
+            if (fits && parameter.dimensions && shapes + i < lower->values.count) {
+                lower->values.items[shapes + i] = array->shape;
+            }
+            operand = fits ? lower_scalar(array->type, array->handle) : operand;
+        }
+        if (operand.kind >= VYRE_OPERAND_VALUE) {
+            lower_learn_type(to, type, operand.type);
+        }
+        if (!vyre_vec_push(&lower->operands, operand)) {
+            lower_no_memory(lower);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What arguments have not told: the place of the call does, then numbers without a type. Gives the
+ * instance. */
+static vyre_callee choose_instance(vyre_lower *lower, vyre_generic_call *to, vyre_node node,
+                                   vyre_value_type expected, size_t operands) {
+    vyre_function function = *lower_function_of(to->callee);
+    bool is_wrong = false;
+    if (function.result_count == 1 && expected != VYRE_TYPE_VOID) {
+        lower_learn_type(to, to->callee.unit->result_types.items[function.results], expected);
+    }
+    for (uint32_t i = 0; i < function.parameter_count; i++) {
+        vyre_value_type type = to->callee.unit->parameters.items[function.parameters + i].type;
+        vyre_operand *operand = &lower->operands.items[operands + i];
+        is_wrong |= operand->kind == VYRE_OPERAND_POISON;
+        if (operand->kind == VYRE_OPERAND_PLAIN && lower_known_type(to, type) == VYRE_TYPE_VOID) {
+            lower_learn_type(to, type, operand->real ? VYRE_TYPE_F32 : VYRE_TYPE_I32);
+        }
+    }
+    return is_wrong ? (vyre_callee){0} : lower_instance(lower, to, vyre_node_spot(&node));
+}
+
+/* Pushes what operands consist of, once all types are known. */
+static bool push_arguments(vyre_lower *lower, vyre_callee callee, vyre_node node, size_t operands,
+                           const char *name) {
+    vyre_function function = *lower_function_of(callee);
+    bool stored = true;
+    for (uint32_t i = 0; i < function.parameter_count && stored; i++) {
+        vyre_lower_parameter parameter = callee.unit->parameters.items[function.parameters + i];
+        uint32_t argument = vyre_parser_item(&lower->parser, node.b, i);
+        vyre_operand operand = lower->operands.items[operands + i];
+        bool is_value = parameter.kind == VYRE_ARGUMENT_SCALAR;
+        if (is_value) {
+            settle_value(lower, &operand, parameter.type, argument, i + 1, name);
+        }
+        stored = is_value ? lower_push_operand(lower, operand, parameter.type)
+                          : lower_push(lower, operand.kind == VYRE_OPERAND_POISON
+                                                  ? VYRE_NONE
+                                                  : (uint32_t)operand.value);
+    }
+    return stored;
+}
+
+vyre_callee lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call,
+                         vyre_value_type expected) {
     vyre_node node = lower_node(lower, call);
     vyre_function function = *lower_function_of(callee);
+    bool is_generic = lower_is_generic(callee);
+    vyre_generic_call to = {.callee = callee};
     vyre_name_text text;
     const char *name = lower_callee_name(callee, &text);
-    bool allowed = lower_may_call(lower, callee, node, function.parameter_count);
+    bool allowed = lower_may_call(lower, callee, node, function.parameter_count) &&
+                   lower_read_types(lower, node, &to);
     if (allowed && (function.failed || function.broken)) {
         lower->poisoned = true;
         lower_spoil(lower);
@@ -521,29 +630,23 @@ void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call) {
     }
     uint32_t count = vyre_parser_count(&lower->parser, node.b);
     size_t base = lower->values.count, places = lower->places.count;
+    size_t operands = lower->operands.count;
     for (uint32_t i = 0; i < count; i++) {
         allowed &= lower_push(lower, 0);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t argument = vyre_parser_item(&lower->parser, node.b, i);
-        vyre_lower_parameter parameter = {.symbol = VYRE_NONE};
-        if (i < function.parameter_count) {
-            parameter = callee.unit->parameters.items[function.parameters + i];
-        }
-        if (parameter.kind == VYRE_ARGUMENT_SCALAR) {
-            allowed &= push_value(lower, argument, parameter, i + 1, name);
-        } else if (parameter.kind == VYRE_ARGUMENT_VARIABLE) {
-            allowed &= push_variable(lower, argument, parameter, i + 1, name, places);
-        } else {
-            const vyre_name_binding *array =
-                lower_array_argument(lower, argument, parameter, i + 1, callee);
-            bool fits = array && check_dimensions(lower, argument, array, parameter, i + 1, name);
-            if (fits && parameter.dimensions && base + i < lower->values.count) {
-                lower->values.items[base + i] = array->shape;
-            }
-            allowed &= lower_push(lower, fits ? array->handle : VYRE_NONE);
-        }
+    allowed &= read_arguments(lower, &to, node, base, name);
+    if (is_generic) {
+        callee = allowed ? choose_instance(lower, &to, node, expected, operands) : (vyre_callee){0};
+        allowed = callee.unit != NULL;
     }
+    if (allowed && is_generic) {
+        name = lower_callee_name(callee, &text);
+        allowed = !lower_function_of(callee)->failed;
+        lower->poisoned |= !allowed;
+        lower_spoil(lower);
+    }
+    allowed = allowed && push_arguments(lower, callee, node, operands, name);
+    lower->operands.count = operands;
     if (allowed) {
         lower->depth++;
         inline_body(lower, callee, base, vyre_node_spot(&node));
@@ -551,9 +654,10 @@ void lower_inline(vyre_lower *lower, vyre_callee callee, uint32_t call) {
         lower->depth--;
     } else {
         lower->values.count = base;
-        lower_push_none(lower, function.result_values);
+        lower_push_none(lower, callee.unit ? lower_function_of(callee)->result_values : 0);
     }
     lower->places.count = places;
+    return callee;
 }
 
 /* Functions that no program uses */

@@ -1,9 +1,25 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/near.h"
 #include "text/foreign.h"
 #include "text/lower.h"
+
+bool lower_add_types(vyre_lower *lower, vyre_node call, vyre_name_text *id) {
+    size_t size = strlen(id->text);
+    for (uint32_t i = 0; i < call.detail; i++) {
+        vyre_value_type type = lower->parser.syntax.words.items[call.b - call.detail + i];
+        vyre_type_text room;
+        int more = snprintf(id->text + size, sizeof id->text - size, "%c%s%s", i ? ',' : '<',
+                            lower_type_name(lower, type, &room), i + 1 < call.detail ? "" : ">");
+        if (more < 0 || (size_t)more >= sizeof id->text - size || !type) {
+            return false; /* a type that is none was reported; no operation has so long a name */
+        }
+        size += (size_t)more;
+    }
+    return true;
+}
 
 /* The id that a call names, without what may stand between its parts; false after a report. */
 static bool read_id(vyre_lower *lower, vyre_node call, vyre_name_text *out) {
@@ -27,7 +43,7 @@ static bool read_id(vyre_lower *lower, vyre_node call, vyre_name_text *out) {
         out->text[i] = c;
     }
     out->text[call.length] = '\0';
-    return true;
+    return lower_add_types(lower, call, out);
 }
 
 /* A method or a module of other languages: v.max(0), math.sqrt(x). */
@@ -36,13 +52,14 @@ static bool explain_dotted(vyre_lower *lower, vyre_node call, const char *id, vy
     size_t first = strcspn(id, ".");
     vyre_names *names = &lower->unit->names;
     uint32_t symbol = vyre_names_symbol(names, lower->unit->source.text + call.a, (uint32_t)first);
-    const char *foreign = vyre_foreign_fix(vyre_str_of(last));
+    const char *whole = vyre_foreign_fix(vyre_str_of(id)); /* console.log */
+    const char *foreign = whole ? whole : vyre_foreign_fix(vyre_str_of(last));
     bool is_method = symbol != VYRE_NONE && vyre_names_find(names, symbol);
     bool is_operation = vyre_word_of(vyre_word_find(vyre_str_of(last)))->class_of == VYRE_WORD_OP;
     if (is_method) {
         vyre_strbuf_printf(fix, "write %s(%.*s%s); there are no methods", last, (int)first, id,
                            vyre_parser_count(&lower->parser, call.b) ? ", ..." : "");
-    } else if (is_operation) {
+    } else if (is_operation && !whole) {
         vyre_strbuf_printf(fix, "write %s(...) without `%.*s`", last, (int)(last - id), id);
     } else if (foreign) {
         vyre_strbuf_puts(fix, foreign);
@@ -56,10 +73,18 @@ static void report_unknown(vyre_lower *lower, vyre_node call, const char *id) {
     vyre_near_init(&near, vyre_str_of(id));
     const vyre_library_view *view = &lower->library;
     vyre_str known;
+    size_t size = strlen(id);
     for (size_t i = 0; view->library && (known = view->library->at(view, i)).data; i++) {
         vyre_near_add(&near, known);
+        bool is_instance =
+            known.size > size && !memcmp(known.data, id, size) && known.data[size] == '<';
+        if (is_instance && !fix.size) {
+            vyre_strbuf_printf(&fix, "state its type, as in %.*s", (int)known.size, known.data);
+        }
     }
-    if (near.count || !explain_dotted(lower, call, id, &fix)) {
+    if (fix.size) {
+        near.count = 0;
+    } else if (near.count || !explain_dotted(lower, call, id, &fix)) {
         vyre_near_print(&near, &fix, "did you mean ");
         vyre_strbuf_puts(&fix, near.count ? "?" : "`vyre ops` lists the operations");
     }
@@ -158,8 +183,10 @@ static vyre_unit *find_unit(vyre_lower *lower, const vyre_library_source *source
 static const char *const form_names[] = {
     [VYRE_LIBRARY_PROGRAM] = "a program", [VYRE_LIBRARY_FUNCTION] = "a function"};
 
+/* The item that is an operation's entry; of an instance the generic one. */
 static bool find_entry(const vyre_unit *unit, const vyre_library_source *source,
                        uint32_t *out_item) {
+    vyre_str stem = {source->entry, strcspn(source->entry, "<")};
     vyre_item_kind kind =
         source->form == VYRE_LIBRARY_PROGRAM ? VYRE_ITEM_PROGRAM : VYRE_ITEM_FUNCTION;
     for (uint32_t i = 0; i < unit->items.count; i++) {
@@ -167,7 +194,9 @@ static bool find_entry(const vyre_unit *unit, const vyre_library_source *source,
         if (item->kind != kind || item->symbol == VYRE_NONE) {
             continue;
         }
-        if (vyre_str_is(vyre_symbol_text(&unit->names, item->symbol), source->entry)) {
+        vyre_str name = vyre_symbol_text(&unit->names, item->symbol);
+        if (name.size == stem.size && !memcmp(name.data, stem.data, name.size) &&
+            item->generic == (source->entry[stem.size] == '<')) {
             *out_item = i;
             return true;
         }
@@ -215,6 +244,9 @@ vyre_callee lower_entry_of(vyre_lower *lower, vyre_node call, const vyre_library
                      form_names[source->form], source->entry, unit->source.name);
     } else {
         callee.unit = unit;
+        if (strchr(source->entry, '<')) {
+            callee = lower_stated_instance(lower, callee, source->entry, vyre_node_spot(&call));
+        }
         callee.id = source->id;
     }
     return callee;
@@ -229,7 +261,12 @@ const char *lower_how(vyre_callee callee, const char *otherwise, vyre_strbuf *te
     vyre_lexer_next(&lexer, &token); /* the keyword */
     vyre_lexer_next(&lexer, &token); /* the name */
     vyre_strbuf_printf(text, "write %s", callee.id);
-    uint32_t depth = 0, end = token.offset + token.length;
+    vyre_lexer behind = lexer;
+    do { /* type parameters, which the id has types for */
+        lexer = behind;
+        vyre_lexer_next(&behind, &token);
+    } while (token.kind != VYRE_TOKEN_LEFT_PAREN && token.kind != VYRE_TOKEN_END);
+    uint32_t depth = 0, end = token.offset;
     do {
         vyre_lexer_next(&lexer, &token);
         bool gap = token.offset > end && depth && text->data && text->data[text->size - 1] != '(';

@@ -1,25 +1,58 @@
 #include "ir/builder.h"
+#include "ir/lookup.h"
 #include "text/lower.h"
 #include "text/lower_sum.h"
 
-/* Reports an argument of a program that is no scalar or buffer of scalars. */
-static void refuse_composite(vyre_lower *lower, vyre_node name, bool is_buffer) {
-    vyre_type_text room;
-    lower_report(lower, vyre_node_spot(&name), 301,
-                 is_buffer ? "use one buffer for each scalar"
-                           : "use one argument for each scalar, or a buffer",
-                 "%s of a program cannot be %s", is_buffer ? "a buffer's element" : "an argument",
-                 lower_type_name(lower, name.detail, &room));
+/* A buffer of composites: its elements are records, and each leaf is a field of them. */
+static bool lower_records(vyre_lower *lower, vyre_value_type type, const char *name,
+                          vyre_access access, uint32_t size, uint32_t *out_handle) {
+    uint32_t width = lower_width(lower, type);
+    if (!width) {
+        lower->poisoned = true; /* the struct itself is wrong */
+        lower_spoil(lower);
+        return false;
+    }
+    for (uint32_t i = 0; i < width; i++) {
+        if (vyre_leaf_type(&lower->types, type, i) == VYRE_TYPE_BOOL) {
+            vyre_name_text full;
+            vyre_build_report(lower->builder, 306, "use u8 and compare with 0",
+                              "buffer `%s` has elements with a bool, `%s`, and a host may pass "
+                              "bytes other than 0 and 1",
+                              name, lower_leaf_name(lower, name, type, i, &full));
+            return false;
+        }
+    }
+    uint32_t buffer = vyre_build_records(lower->builder, name, access,
+                                         vyre_value_bytes(&lower->types, type), size);
+    *out_handle = (uint32_t)lower->leaves.count;
+    for (uint32_t i = 0; i < width; i++) {
+        uint32_t field =
+            vyre_build_field(lower->builder, buffer, vyre_leaf_type(&lower->types, type, i),
+                             vyre_leaf_offset(&lower->types, type, i));
+        if (field == VYRE_NONE || !lower_add_leaf(lower, field)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool lower_buffer(vyre_lower *lower, vyre_node node, vyre_value_type type, const char *name,
+                         uint32_t size, uint32_t *out_handle) {
+    static const vyre_access accesses[] = {[VYRE_ARGUMENT_IN] = VYRE_ACCESS_IN,
+                                           [VYRE_ARGUMENT_INOUT] = VYRE_ACCESS_INOUT,
+                                           [VYRE_ARGUMENT_OUT] = VYRE_ACCESS_OUT};
+    vyre_access access = accesses[node.detail];
+    if (!vyre_type_is_scalar(type)) {
+        return lower_records(lower, type, name, access, size, out_handle);
+    }
+    *out_handle = vyre_build_buffer(lower->builder, name, access, (vyre_type)type, size);
+    return *out_handle != VYRE_NONE;
 }
 
 static void lower_argument(vyre_lower *lower, vyre_node node) {
     vyre_node name = lower_node(lower, node.a);
-    vyre_type type = vyre_scalar_of(name.detail);
+    vyre_value_type type = name.detail;
     bool is_buffer = node.detail != VYRE_ARGUMENT_SCALAR;
-    if (!vyre_type_is_scalar(name.detail)) {
-        refuse_composite(lower, name, is_buffer);
-        type = VYRE_TYPE_VOID;
-    }
     uint32_t size = node.b == VYRE_NONE ? VYRE_NONE : lower_size(lower, node.b);
     bool size_failed = node.b != VYRE_NONE && size == VYRE_NONE;
     vyre_name_binding binding = {.kind = VYRE_BINDING_POISON,
@@ -27,21 +60,28 @@ static void lower_argument(vyre_lower *lower, vyre_node node) {
                                  .size = VYRE_NONE,
                                  .writable = node.detail != VYRE_ARGUMENT_IN,
                                  .used = true};
+    if (!is_buffer && !vyre_type_is_scalar(type)) {
+        vyre_type_text room;
+        lower_report(lower, vyre_node_spot(&name), 301,
+                     "use one argument for each scalar, or a buffer of one element",
+                     "an argument of a program cannot be %s", lower_type_name(lower, type, &room));
+        type = VYRE_TYPE_VOID;
+    }
     if (name.kind == VYRE_NODE_NAME && type != VYRE_TYPE_VOID) {
-        static const vyre_access access[] = {[VYRE_ARGUMENT_IN] = VYRE_ACCESS_IN,
-                                             [VYRE_ARGUMENT_INOUT] = VYRE_ACCESS_INOUT,
-                                             [VYRE_ARGUMENT_OUT] = VYRE_ACCESS_OUT};
         vyre_name_text text;
         lower_name(lower, name.a, &text);
         lower_at(lower, vyre_node_spot(&name));
         /* A size that is wrong was reported; any other one serves for the checks that follow. */
         size = size_failed ? vyre_build_size_const(lower->builder, 1) : size;
-        binding.handle = is_buffer ? vyre_build_buffer(lower->builder, text.text,
-                                                       access[node.detail], type, size)
-                                   : vyre_build_scalar(lower->builder, text.text, type);
-        if (binding.handle != VYRE_NONE) {
-            binding.kind = is_buffer ? VYRE_BINDING_ARRAY : VYRE_BINDING_SCALAR;
-            binding.shape = is_buffer && !size_failed ? lower_shape(lower, name.b) : 0;
+        if (is_buffer) {
+            binding.kind = lower_buffer(lower, node, type, text.text, size, &binding.handle)
+                               ? VYRE_BINDING_ARRAY
+                               : VYRE_BINDING_POISON;
+            binding.shape =
+                binding.kind == VYRE_BINDING_ARRAY && !size_failed ? lower_shape(lower, name.b) : 0;
+        } else {
+            binding.handle = vyre_build_scalar(lower->builder, text.text, (vyre_type)type);
+            binding.kind = binding.handle == VYRE_NONE ? VYRE_BINDING_POISON : VYRE_BINDING_SCALAR;
         }
     }
     lower_bind(lower, name, binding);
@@ -287,7 +327,24 @@ static void lower_swap(vyre_lower *lower, vyre_node node) {
                      lower_type_name(lower, types[1], &rooms[1]));
         return;
     }
-    uint32_t width = handles[0] == handles[1] ? 1 : lower_width(lower, types[0]);
+    uint32_t first = lower_leaf_handle(lower, types[0], handles[0], 0);
+    uint32_t second = lower_leaf_handle(lower, types[1], handles[1], 0);
+    const vyre_resource *a = &lower->builder->resources.items[first].row;
+    const vyre_resource *b = &lower->builder->resources.items[second].row;
+    if (vyre_resource_is_field(a) != vyre_resource_is_field(b)) {
+        lower_report(lower, vyre_node_spot(&node), 608,
+                     "swap two buffers, or two scratch arrays; a scratch array keeps each scalar "
+                     "of its elements in an array of its own",
+                     "`swap` cannot exchange a buffer and a scratch array of %s",
+                     lower_type_name(lower, types[0], &rooms[0]));
+        return;
+    }
+    if (vyre_resource_is_field(a)) {
+        lower_at(lower, vyre_node_spot(&node));
+        vyre_build_swap(lower->builder, a->size, b->size);
+        return;
+    }
+    uint32_t width = first == second ? 1 : lower_width(lower, types[0]);
     for (uint32_t i = 0; i < width; i++) {
         lower_at(lower, vyre_node_spot(&node));
         vyre_build_swap(lower->builder, lower_leaf_handle(lower, types[0], handles[0], i),
@@ -369,7 +426,9 @@ static void finish(vyre_lower *lower, vyre_spot name, vyre_program **out_program
     }
 }
 
-vyre_program *lower_program(vyre_lower *lower, uint32_t number) {
+/* Builds the program whose head the parser has just read; NULL if it has mistakes. `instance` is
+ * its name with types, NULL if it states none. */
+static vyre_program *lower_program(vyre_lower *lower, uint32_t number, const char *instance) {
     vyre_node node = lower_node(lower, number);
     vyre_node name = lower_node(lower, node.a);
     vyre_name_text text = {"program"};
@@ -377,7 +436,7 @@ vyre_program *lower_program(vyre_lower *lower, uint32_t number) {
         lower_name(lower, name.a, &text);
     }
     vyre_program *program = NULL;
-    if (!lower_start(lower, text.text)) {
+    if (!lower_start(lower, instance ? instance : text.text)) {
         return NULL;
     }
     lower->function = VYRE_NONE;
@@ -389,6 +448,10 @@ vyre_program *lower_program(vyre_lower *lower, uint32_t number) {
     lower->calls.count = lower->fills.count = lower->written.count = 0;
     lower->splice = NULL;
     vyre_build_file(lower->builder, lower->unit->source.name);
+    if (lower->unit->instance != VYRE_NONE) { /* messages name it */
+        lower_at(lower, (vyre_spot){0});
+        vyre_build_scope(lower->builder, instance);
+    }
     lower_at(lower, vyre_node_spot(&name));
     lower_spoil(lower);
     if (lower_open(lower, (vyre_lower_block){.kind = VYRE_NODE_PROGRAM})) {
@@ -400,5 +463,20 @@ vyre_program *lower_program(vyre_lower *lower, uint32_t number) {
         finish(lower, vyre_node_spot(&name), &program);
     }
     lower->builder = NULL;
+    return program;
+}
+
+vyre_program *lower_program_item(vyre_lower *lower, uint32_t item) {
+    vyre_item row = lower->unit->items.items[item];
+    vyre_parser *parser = &lower->parser;
+    uint32_t before = lower_bind_types(lower->unit, item);
+    vyre_parser_open(parser, &row.place);
+    uint32_t node = vyre_parse_item(parser);
+    vyre_program *program = NULL;
+    if (vyre_parser_node(parser, node).kind == VYRE_NODE_PROGRAM) {
+        program = lower_program(lower, node, row.name);
+        vyre_parser_end(parser);
+    }
+    lower_bind_types(lower->unit, before);
     return program;
 }

@@ -62,6 +62,7 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
     vyre_parser_state saved = parser->state;
     uint32_t frame = lower->unit->names.frame;
     bool failed = parser->failed;
+    uint32_t instance = lower_bind_types(lower->unit, VYRE_NONE);
     lower->unit->names.frame = (uint32_t)lower->unit->names.bindings.count;
     vyre_parser_open(parser, &item->place);
     vyre_node node = vyre_parser_node(parser, vyre_parse_item(parser));
@@ -83,6 +84,7 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number) {
     vyre_parser_restore(parser, &saved);
     parser->failed = failed;
     lower->unit->names.frame = frame;
+    lower_bind_types(lower->unit, instance);
     constant = &lower->unit->constants.items[number];
     constant->state = STATE_DONE;
     constant->value = value;

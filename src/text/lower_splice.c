@@ -20,6 +20,7 @@ static bool read_head(vyre_lower *lower, vyre_callee callee) {
     vyre_parser_state saved = parser->state;
     bool failed = parser->failed;
     lower_switch(lower, callee.unit);
+    uint32_t instance = lower_bind_types(callee.unit, callee.item);
     vyre_parser_open(parser, &callee.unit->items.items[callee.item].place);
     vyre_node node = lower_node(lower, vyre_parse_item(parser));
     bool valid = node.kind == VYRE_NODE_PROGRAM && !parser->failed;
@@ -31,6 +32,8 @@ static bool read_head(vyre_lower *lower, vyre_callee callee) {
             valid = false;
         }
     }
+    vyre_parser_forget_types(parser);
+    lower_bind_types(callee.unit, instance);
     lower_switch(lower, from);
     vyre_parser_restore(parser, &saved);
     parser->failed = failed;
@@ -346,6 +349,7 @@ static void splice_body(vyre_lower *lower, vyre_callee callee, vyre_spot call, s
     vyre_name_text name;
     vyre_splice splice = {.id = lower_callee_name(callee, &name), .fills = lower->fills.count};
     lower_enter(lower, callee, call, &caller);
+    lower->silent = true; /* a program warns when it is built by itself */
     lower->function = VYRE_NONE;
     lower->silent = true; /* whoever checks the program itself gets its warnings */
     lower->splice = &splice;
@@ -371,6 +375,58 @@ static void splice_body(vyre_lower *lower, vyre_callee callee, vyre_spot call, s
     lower->fills.count = splice.fills;
     lower_leave(lower, &caller);
     lower_spoil(lower);
+}
+
+/* Tells the types of a generic program from an argument, as far as they are known. */
+static void learn_from(vyre_lower *lower, vyre_generic_call *to, vyre_value_type type,
+                       uint32_t number, bool plain_too) {
+    vyre_node node = lower_node(lower, number);
+    const vyre_name_binding *binding =
+        node.kind == VYRE_NODE_NAME ? vyre_names_find(&lower->unit->names, node.a) : NULL;
+    if (binding && binding->kind != VYRE_BINDING_POISON) {
+        lower_learn_type(to, type, binding->type);
+    } else if (!binding && lower_known_type(to, type) == VYRE_TYPE_VOID &&
+               lower_is_constant(lower, number)) {
+        vyre_operand value = lower_evaluate(lower, number, VYRE_TYPE_VOID);
+        if (value.kind == VYRE_OPERAND_VALUE) {
+            lower_learn_type(to, type, value.type);
+        } else if (value.kind == VYRE_OPERAND_PLAIN && plain_too) {
+            lower_learn_type(to, type, value.real ? VYRE_TYPE_F32 : VYRE_TYPE_I32);
+        }
+    }
+}
+
+/* Puts the instance that a call means in place of a generic program, and its types into what was
+ * read of its head; false after a report. */
+static bool choose_instance(vyre_lower *lower, vyre_node call, size_t head, vyre_callee *callee) {
+    vyre_generic_call to = {.callee = *callee};
+    if (callee->id) {
+        return true; /* its id has the types */
+    }
+    if (!lower_read_types(lower, call, &to)) {
+        return false;
+    }
+    if (!lower_is_generic(*callee)) {
+        return true;
+    }
+    uint32_t count = (uint32_t)(lower->head.count - head);
+    for (uint32_t i = 0; i < 2 * count; i++) { /* numbers without a type come last */
+        uint32_t at = i % count;
+        learn_from(lower, &to, lower->head.items[head + at].type,
+                   vyre_parser_item(&lower->parser, call.b, at), i >= count);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        vyre_lower_parameter *parameter = &lower->head.items[head + i];
+        parameter->type = (uint16_t)lower_known_type(&to, parameter->type);
+        bool is_unknown = parameter->type == VYRE_TYPE_VOID;
+        if (is_unknown && parameter->kind != VYRE_ARGUMENT_SCALAR &&
+            !lower_array_argument(lower, vyre_parser_item(&lower->parser, call.b, i), *parameter,
+                                  i + 1, *callee)) {
+            return false; /* what it is wrong with, and not what it fails to tell */
+        }
+    }
+    *callee = lower_instance(lower, &to, vyre_node_spot(&call));
+    return callee->unit != NULL;
 }
 
 /* What a step calls; without a unit after a report. */
@@ -400,7 +456,8 @@ void lower_splice(vyre_lower *lower, uint32_t number) {
     size_t head = lower->head.count, first = lower->given.count;
     if (callee.unit && read_head(lower, callee) &&
         lower_may_call(lower, callee, call, (uint32_t)(lower->head.count - head)) &&
-        read_arguments(lower, callee, call, head) && !lower->unit->source.no_memory) {
+        choose_instance(lower, call, head, &callee) && read_arguments(lower, callee, call, head) &&
+        !lower->unit->source.no_memory) {
         lower->depth++;
         lower->inlined++;
         splice_body(lower, callee, vyre_node_spot(&call), first);

@@ -55,18 +55,28 @@ static bool read_fields(vyre_lower *lower, const vyre_item *item) {
     return count == row->field_count && !parser->failed;
 }
 
-/* Adds the leaves of a field to the struct that is being measured. */
-static bool add_leaves(vyre_lower *lower, vyre_field *field, uint32_t before) {
+/* Adds a field with its leaves to the struct that is being measured. */
+static bool add_field(vyre_lower *lower, vyre_field *field, vyre_struct *owner) {
     vyre_types *types = &lower->types;
     uint32_t width = vyre_type_width(types, field->type);
-    field->first = before;
+    if (!width) {
+        return false; /* the field's own struct is wrong */
+    }
+    uint32_t alignment = vyre_value_alignment(types, field->type);
+    field->first = (uint32_t)types->leaf_types.count - owner->leaves;
+    field->offset = (owner->bytes + alignment - 1) / alignment * alignment;
     for (uint32_t i = 0; i < width; i++) {
-        if (!vyre_vec_push(&types->leaf_types, (uint8_t)vyre_leaf_type(types, field->type, i))) {
+        uint8_t type = (uint8_t)vyre_leaf_type(types, field->type, i);
+        uint32_t offset = field->offset + vyre_leaf_offset(types, field->type, i);
+        if (!vyre_vec_push(&types->leaf_types, type) ||
+            !vyre_vec_push(&types->leaf_offsets, offset)) {
             lower_no_memory(lower);
             return false;
         }
     }
-    return width > 0;
+    owner->bytes = field->offset + vyre_value_bytes(types, field->type);
+    owner->alignment = alignment > owner->alignment ? alignment : owner->alignment;
+    return true;
 }
 
 /* Finds out what scalars a struct consists of. One that is wrong has none. */
@@ -92,10 +102,10 @@ static void measure(vyre_lower *lower, vyre_value_type type, uint32_t depth) {
         }
     }
     row.leaves = (uint32_t)types->leaf_types.count;
+    row.alignment = 1;
     bool valid = row.field_count > 0;
     for (uint32_t i = 0; i < row.field_count && valid; i++) {
-        uint32_t before = (uint32_t)types->leaf_types.count - row.leaves;
-        valid = add_leaves(lower, &types->fields.items[row.fields + i], before);
+        valid = add_field(lower, &types->fields.items[row.fields + i], &row);
         if (types->leaf_types.count - row.leaves > VYRE_LIMIT_STRUCT_SCALARS) {
             lower_report(lower, spot, 701, "use smaller structs",
                          "the struct `%.*s` has more than %d scalars", (int)name.size, name.data,
@@ -103,8 +113,9 @@ static void measure(vyre_lower *lower, vyre_value_type type, uint32_t depth) {
             valid = false;
         }
     }
+    row.bytes = (row.bytes + row.alignment - 1) / row.alignment * row.alignment;
     if (!valid) {
-        types->leaf_types.count = row.leaves;
+        types->leaf_types.count = types->leaf_offsets.count = row.leaves;
     }
     row.leaf_count = (uint32_t)types->leaf_types.count - row.leaves;
     row.state = VYRE_STRUCT_DONE;

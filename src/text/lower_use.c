@@ -168,6 +168,18 @@ static bool has_dialect(const vyre_library_view *view, vyre_str dialect) {
     return !view->library->at(view, 0).data;
 }
 
+/* Whether there is an operation of that id, or one with types behind it. */
+static bool has_operation(const vyre_library_view *view, vyre_str id) {
+    vyre_library_source source;
+    bool found = view->library->find(view, id, &source);
+    vyre_str known;
+    for (size_t i = 0; !found && (known = view->library->at(view, i)).data; i++) {
+        found = known.size > id.size && known.data[id.size] == '<' &&
+                !memcmp(known.data, id.data, id.size);
+    }
+    return found;
+}
+
 /* A line that gives an operation a name which is taken. */
 static void check_name(vyre_lower *lower, uint32_t number) {
     const vyre_unit *unit = lower->unit;
@@ -198,13 +210,11 @@ static void check_use(vyre_lower *lower, uint32_t number) {
     const vyre_use *use = &lower->unit->uses.items[number];
     vyre_str name = vyre_use_name(&lower->unit->source, use);
     const vyre_library_view *view = &lower->library;
-    vyre_library_source source;
     if (!lower_enter_library(lower, use->spot, name)) {
         return;
     }
-    bool known =
-        view->library && (use->kind == VYRE_USE_DIALECT ? has_dialect(view, name)
-                                                        : view->library->find(view, name, &source));
+    bool known = view->library && (use->kind == VYRE_USE_DIALECT ? has_dialect(view, name)
+                                                                 : has_operation(view, name));
     if (!known) {
         report_unknown(lower, use);
     } else if (use->kind == VYRE_USE_OPERATION) {
@@ -252,18 +262,19 @@ const char *lower_hidden_in(const vyre_lower *lower, vyre_str name) {
     return NULL;
 }
 
-/* Whether a line makes a name stand for an operation, whose id it then gives. */
-static bool gives(vyre_lower *lower, const vyre_use *use, vyre_str name, vyre_name_text *out) {
+/* Whether a line makes the name that a call has stand for an operation, whose id it then gives. */
+static bool gives(vyre_lower *lower, const vyre_use *use, vyre_node call, vyre_name_text *out) {
+    vyre_str name = vyre_symbol_text(&lower->unit->names, call.a);
     vyre_str used = vyre_use_name(&lower->unit->source, use);
     vyre_library_source source;
     if (use->kind == VYRE_USE_OPERATION) {
         memcpy(out->text, used.data, used.size);
         out->text[used.size] = '\0';
-        return is_same(last_component(used), name);
+        return is_same(last_component(used), name) && lower_add_types(lower, call, out);
     }
     int size = snprintf(out->text, sizeof out->text, "%.*s.%.*s", (int)used.size, used.data,
                         (int)name.size, name.data);
-    return size > 0 && (size_t)size < sizeof out->text &&
+    return size > 0 && (size_t)size < sizeof out->text && lower_add_types(lower, call, out) &&
            lower->library.library->find(&lower->library, vyre_str_of(out->text), &source);
 }
 
@@ -292,7 +303,7 @@ bool lower_used_id(vyre_lower *lower, vyre_node call, vyre_name_text *out) {
     for (size_t i = 0; i < unit->uses.count && lower->has_entered; i++) {
         const vyre_use *use = &unit->uses.items[i];
         vyre_name_text id;
-        if (use->part != part || use->kind == VYRE_USE_FILE || !gives(lower, use, name, &id)) {
+        if (use->part != part || use->kind == VYRE_USE_FILE || !gives(lower, use, call, &id)) {
             continue;
         }
         bool is_other = found != VYRE_USE_FILE && strcmp(id.text, out->text) != 0;

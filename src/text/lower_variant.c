@@ -76,24 +76,22 @@ static const vyre_diagnostic *first_error(const vyre_diagnostics *list) {
     return NULL;
 }
 
-static vyre_program *build(vyre_lower *lower, const vyre_item *item, vyre_suits suits) {
+static vyre_program *build(vyre_lower *lower, uint32_t item, vyre_suits suits) {
     uint64_t inlined = lower->inlined;
-    vyre_parser_open(&lower->parser, &item->place);
-    uint32_t node = vyre_parse_item(&lower->parser);
     lower->suits = suits;
-    vyre_program *program = lower_program(lower, node);
+    vyre_program *program = lower_program_item(lower, item);
     lower->suits = (vyre_suits){0};
     lower->inlined = inlined; /* of the program itself */
     lower->exhausted = false;
     return program;
 }
 
-static void add_variant(vyre_lower *lower, const vyre_item *item, vyre_program *program,
-                        vyre_suits suits) {
+static void add_variant(vyre_lower *lower, uint32_t item, vyre_program *program, vyre_suits suits) {
     vyre_diagnostics *list = lower->unit->source.diagnostics, *scratch = NULL;
+    vyre_spot spot = lower->unit->items.items[item].spot;
     vyre_status status = vyre_diagnostics_create(&scratch);
     if (!status && program->variant_count == VYRE_MOST_VARIANTS) {
-        warn(lower, item->spot, suits, "there are too many", "call fewer of them in one program");
+        warn(lower, spot, suits, "there are too many", "call fewer of them in one program");
     } else if (!status) {
         size_t units = lower->units.count;
         report_to(lower, scratch);
@@ -106,7 +104,7 @@ static void add_variant(vyre_lower *lower, const vyre_item *item, vyre_program *
         if (made) {
             status = vyre_program_add_variant(program, suits, made);
         } else if (!lower->unit->source.no_memory) {
-            warn(lower, item->spot, suits, error ? error->message : "it cannot be built",
+            warn(lower, spot, suits, error ? error->message : "it cannot be built",
                  error ? error->fix : "call the operation in a program of its own");
         }
     }
@@ -117,7 +115,7 @@ static void add_variant(vyre_lower *lower, const vyre_item *item, vyre_program *
     vyre_diagnostics_free(scratch);
 }
 
-void lower_variants(vyre_lower *lower, const vyre_item *item, vyre_program *program) {
+void lower_variants(vyre_lower *lower, uint32_t item, vyre_program *program) {
     size_t count = lower->met.count;
     bool has_kind[] = {[VYRE_KIND_ANY] = true, [VYRE_KIND_CPU] = false, [VYRE_KIND_GPU] = false};
     for (size_t i = 0; i < count; i++) {

@@ -12,8 +12,12 @@
 struct vyre_module {
     VYRE_VEC(vyre_program *) programs;
     VYRE_VEC(vyre_module_function) functions;
-    VYRE_VEC(const char *) others; /* names of constants and structs */
-    vyre_arena arena;              /* names and signatures */
+    VYRE_VEC(const char *) others; /* names of constants, structs and what is generic */
+    VYRE_VEC(vyre_module_generic) generics;
+    const char *name; /* of a file with generic programs, from whose text instances are made */
+    vyre_str text;
+    vyre_arena arena; /* names, signatures, the layout and the text */
+    const char *layout;
 };
 
 void vyre_module_free(vyre_module *module) {
@@ -24,6 +28,7 @@ void vyre_module_free(vyre_module *module) {
         vyre_vec_free(&module->programs);
         vyre_vec_free(&module->functions);
         vyre_vec_free(&module->others);
+        vyre_vec_free(&module->generics);
         vyre_arena_deinit(&module->arena);
         vyre_free(module);
     }
@@ -37,9 +42,23 @@ vyre_program *vyre_module_program(const vyre_module *module, size_t index) {
     return index < module->programs.count ? module->programs.items[index] : NULL;
 }
 
+/* Whether two names are the same but for spaces between types. */
+static bool is_same_name(vyre_str a, const char *b) {
+    size_t i = 0;
+    for (; *b; b++) {
+        if (*b == ' ') {
+            continue;
+        }
+        if (i == a.size || a.data[i++] != *b) {
+            return false;
+        }
+    }
+    return i == a.size;
+}
+
 vyre_program *vyre_module_find(const vyre_module *module, const char *program_name) {
     for (size_t i = 0; i < module->programs.count; i++) {
-        if (!strcmp(vyre_program_name(module->programs.items[i]), program_name)) {
+        if (is_same_name(vyre_str_of(vyre_program_name(module->programs.items[i])), program_name)) {
             return module->programs.items[i];
         }
     }
@@ -59,6 +78,24 @@ const vyre_module_function *vyre_module_find_function(const vyre_module *module,
     return NULL;
 }
 
+const vyre_module_generic *vyre_module_generic_at(const vyre_module *module, size_t index) {
+    return index < module->generics.count ? &module->generics.items[index] : NULL;
+}
+
+vyre_str vyre_module_text(const vyre_module *module, const char **out_name) {
+    *out_name = module->name;
+    return module->text;
+}
+
+vyre_status vyre_module_adopt(vyre_module *module, const vyre_module *from, size_t index) {
+    vyre_program *program = vyre_program_retain(vyre_module_program(from, index));
+    if (vyre_vec_push(&module->programs, program)) {
+        return VYRE_OK;
+    }
+    vyre_program_release(program);
+    return vyre_no_memory("for an instance of a program");
+}
+
 bool vyre_module_has(const vyre_module *module, const char *name) {
     bool found = vyre_module_find(module, name) || vyre_module_find_function(module, name);
     for (size_t i = 0; i < module->others.count && !found; i++) {
@@ -67,16 +104,13 @@ bool vyre_module_has(const vyre_module *module, const char *name) {
     return found;
 }
 
-static void build_program(vyre_lower *lower, const vyre_item *item, vyre_module *module) {
-    vyre_parser *parser = &lower->parser;
-    vyre_parser_open(parser, &item->place);
-    uint32_t node = vyre_parse_item(parser);
-    if (vyre_parser_node(parser, node).kind != VYRE_NODE_PROGRAM) {
-        return;
-    }
+const char *vyre_module_layout(const vyre_module *module) {
+    return module->layout ? module->layout : "";
+}
+
+static void build_program(vyre_lower *lower, uint32_t item, vyre_module *module) {
     lower->met.count = 0;
-    vyre_program *program = lower_program(lower, node);
-    vyre_parser_end(parser);
+    vyre_program *program = lower_program_item(lower, item);
     if (program) {
         lower_variants(lower, item, program);
     }
@@ -86,24 +120,69 @@ static void build_program(vyre_lower *lower, const vyre_item *item, vyre_module 
     }
 }
 
+static vyre_str item_name(const vyre_lower *lower, const vyre_item *item) {
+    return item->name                  ? vyre_str_of(item->name)
+           : item->symbol == VYRE_NONE ? (vyre_str){"", 0}
+                                       : vyre_symbol_text(&lower->unit->names, item->symbol);
+}
+
+/* Whether an item is a program of the text itself, and not of a file that it uses. */
+static bool is_own_program(const vyre_lower *lower, const vyre_item *item) {
+    const vyre_source *source = &lower->unit->source;
+    uint32_t part = vyre_source_part_at(source, item->place.at);
+    return item->kind == VYRE_ITEM_PROGRAM && !(part && source->parts[part].file);
+}
+
+/* Builds the instance of a generic program that a name states, if there is such a program. */
+static void build_instance(vyre_lower *lower, const char *name, vyre_module *module) {
+    vyre_str stem = {name, strcspn(name, "<")};
+    for (uint32_t i = 0; i < lower->unit->items.count && name[stem.size]; i++) {
+        const vyre_item *item = &lower->unit->items.items[i];
+        vyre_str own = item_name(lower, item);
+        if (is_own_program(lower, item) && item->generic && own.size == stem.size &&
+            !memcmp(own.data, stem.data, own.size)) {
+            vyre_callee generic = {.unit = lower->unit, .item = i};
+            vyre_callee instance = lower_stated_instance(lower, generic, name, item->spot);
+            if (instance.unit) {
+                build_program(lower, instance.item, module);
+            }
+            return;
+        }
+    }
+}
+
 static bool is_over(const vyre_lower *lower) {
     return lower->unit->source.no_memory || vyre_diagnostics_full(lower->unit->source.diagnostics);
 }
 
 static bool is_wanted(const vyre_lower *lower, const vyre_item *item,
                       const vyre_parse_options *options) {
-    const vyre_source *source = &lower->unit->source;
-    uint32_t part = vyre_source_part_at(source, item->place.at);
-    if (item->kind != VYRE_ITEM_PROGRAM || (part && source->parts[part].file) ||
-        item->place.at < source->text + options->from) {
+    if (!is_own_program(lower, item) || item->generic || item->origin != VYRE_NONE ||
+        item->place.at < lower->unit->source.text + options->from) {
         return false;
     }
     if (!options->entry) {
         return true;
     }
-    vyre_str name = item->symbol == VYRE_NONE ? (vyre_str){"", 0}
-                                              : vyre_symbol_text(&lower->unit->names, item->symbol);
-    return vyre_str_is(name, options->entry);
+    return is_same_name(item_name(lower, item), options->entry);
+}
+
+/* Looks through functions that nothing uses: first those that are not generic, whose mistakes are
+ * nobody else's. */
+static void check_functions(vyre_lower *lower, bool generic) {
+    for (uint32_t i = 0; i < lower->unit->functions.count && !is_over(lower); i++) {
+        vyre_function function = lower->unit->functions.items[i];
+        const vyre_item *item = &lower->unit->items.items[function.item];
+        if (function.seen || !function.body.at || item->generic != generic ||
+            item->origin != VYRE_NONE) {
+            continue;
+        }
+        if (generic && !function.broken) {
+            lower_check_generic(lower, function.item);
+        } else if (!generic) {
+            lower_check_function(lower, i);
+        }
+    }
 }
 
 /* Builds the programs that are wanted; whoever wants a part knows the rest to be right. */
@@ -114,14 +193,24 @@ static void read_text(vyre_lower *lower, const vyre_parse_options *options, vyre
         lower_constant_item(lower, i);
     }
     for (uint32_t i = 0; i < lower->unit->items.count && !is_over(lower); i++) {
-        const vyre_item *item = &lower->unit->items.items[i];
-        if (is_wanted(lower, item, options)) {
-            build_program(lower, item, module);
+        if (is_wanted(lower, &lower->unit->items.items[i], options)) {
+            build_program(lower, i, module);
         }
     }
-    for (uint32_t i = 0; i < lower->unit->functions.count && is_whole && !is_over(lower); i++) {
-        if (!lower->unit->functions.items[i].seen && lower->unit->functions.items[i].body.at) {
-            lower_check_function(lower, i);
+    if (options->entry && !module->programs.count) {
+        build_instance(lower, options->entry, module);
+    }
+    for (size_t i = 0; i < options->instance_count && !is_over(lower); i++) {
+        build_instance(lower, options->instances[i], module);
+    }
+    for (uint32_t generic = 0; generic < 2 && is_whole; generic++) {
+        check_functions(lower, generic);
+    }
+    uint32_t count = (uint32_t)lower->unit->items.count; /* without instances */
+    for (uint32_t i = 0; i < count && is_whole && !is_over(lower); i++) {
+        const vyre_item *item = &lower->unit->items.items[i];
+        if (is_own_program(lower, item) && item->generic && item->type_count) {
+            lower_check_generic(lower, i);
         }
     }
 }
@@ -169,20 +258,67 @@ static bool keep_function(vyre_lower *lower, const vyre_function *function, vyre
                                                 .is_elementwise = is_elementwise});
 }
 
+static bool keep_layout(const vyre_lower *lower, vyre_module *module) {
+    const vyre_types *types = &lower->types;
+    vyre_strbuf text = {0};
+    for (size_t i = 0; i < lower->unit->items.count; i++) {
+        const vyre_item *item = &lower->unit->items.items[i];
+        if (item->kind == VYRE_ITEM_STRUCT && item->index) {
+            vyre_type_layout_print(types, item->index, &text);
+        }
+    }
+    bool stored = !text.failed;
+    if (stored && text.size) {
+        module->layout = vyre_arena_copy(&module->arena, text.data, text.size);
+        stored = module->layout;
+    }
+    vyre_strbuf_free(&text);
+    return stored;
+}
+
+/* A generic program, for those who make instances: with its type parameters as they are written. */
+static bool keep_generic(vyre_lower *lower, const vyre_item *item, vyre_module *module) {
+    const vyre_source *source = &lower->unit->source;
+    vyre_lexer lexer = item->place;
+    vyre_token name, token;
+    vyre_lexer_next(&lexer, &token); /* the keyword */
+    vyre_lexer_next(&lexer, &name);
+    do {
+        vyre_lexer_next(&lexer, &token);
+    } while (token.kind != VYRE_TOKEN_LEFT_PAREN && token.kind != VYRE_TOKEN_END);
+    const char *head = source->text + name.offset;
+    vyre_module_generic row = {vyre_arena_copy(&module->arena, head, name.length),
+                               vyre_arena_copy(&module->arena, head, token.offset - name.offset)};
+    if (!module->text.data) {
+        size_t size = (size_t)(source->end - source->text);
+        const char *file = vyre_source_name(source->name);
+        module->text = (vyre_str){vyre_arena_copy(&module->arena, source->text, size), size};
+        module->name = vyre_arena_copy(&module->arena, file, strlen(file));
+    }
+    return row.name && row.head && module->text.data && module->name &&
+           vyre_vec_push(&module->generics, row);
+}
+
 /* What of a text without mistakes is known when it is gone. */
 static void keep_items(vyre_lower *lower, vyre_module *module) {
     bool stored = true;
     for (uint32_t i = 0; i < lower->unit->functions.count && stored; i++) {
-        stored = keep_function(lower, &lower->unit->functions.items[i], module);
+        const vyre_function *function = &lower->unit->functions.items[i];
+        const vyre_item *item = &lower->unit->items.items[function->item];
+        stored =
+            item->generic || item->origin != VYRE_NONE || keep_function(lower, function, module);
     }
     for (uint32_t i = 0; i < lower->unit->items.count && stored; i++) {
         const vyre_item *item = &lower->unit->items.items[i];
-        if (item->kind == VYRE_ITEM_CONSTANT || item->kind == VYRE_ITEM_STRUCT) {
+        if (item->kind == VYRE_ITEM_CONSTANT || item->kind == VYRE_ITEM_STRUCT || item->generic) {
             const char *name = keep_name(lower, module, item->symbol);
             stored = name && vyre_vec_push(&module->others, name);
         }
+        if (is_own_program(lower, item) && item->generic) {
+            stored = stored && keep_generic(lower, item, module);
+        }
     }
-    if (!stored) {
+    if (!stored || !keep_layout(lower, module)) {
         lower_no_memory(lower);
     }
 }

@@ -28,14 +28,35 @@ const vyre_module_function *vyre_module_find_function(const vyre_module *module,
 /* In the order of the file; NULL beyond the end. */
 const vyre_module_function *vyre_module_function_at(const vyre_module *module, size_t index);
 
+/* A generic program: its name, and that with its type parameters, "gather<T: number>". */
+typedef struct vyre_module_generic {
+    const char *name, *head;
+} vyre_module_generic;
+
+/* In the order of the file; NULL beyond the end. */
+const vyre_module_generic *vyre_module_generic_at(const vyre_module *module, size_t index);
+
+/* The text of a module that has generic programs, empty of any other, and the name of its file. */
+vyre_str vyre_module_text(const vyre_module *module, const char **out_name);
+
+/* Adds a program of another module. */
+VYRE_MUST_USE vyre_status vyre_module_adopt(vyre_module *module, const vyre_module *from,
+                                            size_t index);
+
 /* Whether the file has a program, function, constant or struct of that name. */
 bool vyre_module_has(const vyre_module *module, const char *name);
 
+/* How the structs of the file lie in buffers, for people: each with its size, and its fields with
+ * their offsets in bytes. "" without structs. */
+const char *vyre_module_layout(const vyre_module *module);
+
 /* What a parse needs besides the text. Zero: every program, and no operation can be called. */
 typedef struct vyre_parse_options {
-    const vyre_library *library; /* the operations that the text may call; NULL: none */
-    size_t from;                 /* the first byte whose programs are built */
-    const char *entry;           /* the only program that is built; NULL: all of them */
+    const vyre_library *library;  /* the operations that the text may call; NULL: none */
+    size_t from;                  /* the first byte whose programs are built */
+    const char *entry;            /* the only program that is built; NULL: all of them */
+    const char *const *instances; /* of generic programs that are built besides, "gather<f32>" */
+    size_t instance_count;
 } vyre_parse_options;
 
 /* Like vyre_module_parse, with options. Where `from` or `entry` leave something out, the caller

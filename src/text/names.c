@@ -71,7 +71,7 @@ uint32_t vyre_names_other(vyre_names *names, uint32_t symbol) {
     uint32_t other = (uint32_t)names->symbols.count;
     row.binding = row.item = VYRE_NONE;
     row.type = 0;
-    row.is_program = false;
+    row.is_program = row.generic = false;
     if (!vyre_vec_push(&names->symbols, row)) {
         return VYRE_NONE;
     }

@@ -21,9 +21,10 @@ typedef struct vyre_symbol {
     uint8_t length;
     uint8_t token; /* vyre_token_kind: a name, unless it is a keyword or type */
     uint16_t word; /* number of the word of the language, 0 for none */
-    uint16_t type; /* the struct of that name, 0 for none */
+    uint16_t type; /* the struct of that name, or what a type parameter stands for; 0 for none */
     uint8_t part;  /* of the text, that the item is in */
     bool is_program;
+    bool generic;   /* the item has type parameters */
     uint32_t other; /* the same name where the item is not visible, 0 for none yet */
 } vyre_symbol;
 

@@ -100,6 +100,12 @@ static inline vyre_str parse_text(const vyre_parser *parser, vyre_token token) {
     return (vyre_str){parser->source->text + token.offset, token.length};
 }
 
+/* Whether a symbol is a type parameter: a type that is no item. */
+static inline bool parse_is_parameter(const vyre_parser *parser, uint32_t symbol) {
+    const vyre_symbol *row = &parser->names->symbols.items[symbol];
+    return row->type && row->item == VYRE_NONE;
+}
+
 /* A type, VYRE_TYPE_VOID if there is none. */
 vyre_value_type parse_type(vyre_parser *parser);
 
@@ -108,10 +114,30 @@ bool parse_at_sum(const vyre_parser *parser);
 vyre_value_type parse_sum(vyre_parser *parser);
 
 /* The components of what `vec2`, `vec3` and `vec4` name, 0 for another token with a symbol. */
-uint32_t parse_vector_count(const vyre_parser *parser, const vyre_token *token);
+uint32_t parse_vector_count(const vyre_names *names, const vyre_token *token);
 
 /* The `>` behind a type, which may be the first half of `>>`. */
 bool parse_close_angle(vyre_parser *parser);
+
+/* parse_generic.c */
+
+/* [ "<" NAME [ ":" bound ] { "," ... } ">" ] behind the name of an item, as a list; VYRE_NONE if it
+ * has none. From here on the names are types. */
+uint32_t parse_type_parameters(vyre_parser *parser);
+
+/* Whether types, not type parameters, stand in angle brackets behind the name of a program: the
+ * token at hand is the bracket, and the lexer is behind it. */
+bool parse_at_stated_types(const vyre_names *names, vyre_token token, vyre_lexer ahead);
+
+/* Types in angle brackets behind the name of something that is called. */
+typedef struct vyre_type_list {
+    uint32_t types[VYRE_MOST_TYPE_PARAMETERS];
+    uint32_t count;
+} vyre_type_list;
+
+/* Whether such a list follows a name, or a dotted one that starts with it. */
+bool parse_at_type_arguments(const vyre_parser *parser, uint32_t symbol, bool dotted);
+void parse_type_arguments(vyre_parser *parser, vyre_type_list *out_types);
 
 /* A name with its call, index, fields: a primary expression. */
 uint32_t parse_named(vyre_parser *parser);

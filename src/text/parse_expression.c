@@ -77,15 +77,28 @@ uint32_t parse_nested(vyre_parser *parser) {
     return node;
 }
 
-/* Arguments up to and with the closing parenthesis; the opening one has been taken. */
-static uint32_t parse_arguments(vyre_parser *parser) {
+static uint32_t parse_text_argument(vyre_parser *parser) {
+    vyre_token token = parser->state.token;
+    parse_advance(parser);
+    return token.malformed ? 0
+                           : parse_node(parser, VYRE_NODE_STRING, vyre_token_spot(&token), 0,
+                                        token.offset, token.length);
+}
+
+/* Arguments up to and with the closing parenthesis; the opening one has been taken. The types, if
+ * any, go in front of the list. */
+static uint32_t parse_arguments(vyre_parser *parser, const vyre_type_list *types) {
     size_t pending = parser->pending.count;
     if (!parse_at(parser, VYRE_TOKEN_RIGHT_PAREN)) {
         do {
-            parse_push(parser, parse_nested(parser));
+            bool is_text = parse_at(parser, VYRE_TOKEN_STRING);
+            parse_push(parser, is_text ? parse_text_argument(parser) : parse_nested(parser));
         } while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA));
     }
     parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, "separate arguments by commas and close with )");
+    if (types) {
+        parse_parts(parser, types->types, types->count);
+    }
     return parse_list(parser, pending);
 }
 
@@ -150,11 +163,16 @@ static uint32_t parse_dotted(vyre_parser *parser, vyre_token first) {
         }
         node = field_node(parser, node, &last);
     }
-    if (parse_take(parser, VYRE_TOKEN_LEFT_PAREN)) {
+    vyre_type_list types = {.count = 0};
+    if (parse_at(parser, VYRE_TOKEN_LESS) && parse_at_type_arguments(parser, first.symbol, true)) {
+        parse_type_arguments(parser, &types);
+    }
+    if (!parser->lost && parse_take(parser, VYRE_TOKEN_LEFT_PAREN)) {
         vyre_spot whole = vyre_token_spot(&first);
         whole.length = last.offset + last.length - first.offset;
-        return parse_node(parser, VYRE_NODE_LIBRARY_CALL, whole, 0, first.offset,
-                          parse_arguments(parser));
+        uint32_t arguments = parse_arguments(parser, &types);
+        return parse_node(parser, VYRE_NODE_LIBRARY_CALL, whole, types.count, first.offset,
+                          arguments);
     }
     return node;
 }
@@ -184,8 +202,10 @@ static bool at_type_argument(const vyre_parser *parser, bool closed) {
     }
     vyre_lexer_next(&ahead, &token);
     bool is_foreign = token.kind == VYRE_TOKEN_NAME && vyre_foreign_type(parse_text(parser, token));
-    if (!closed || (token.kind != VYRE_TOKEN_TYPE && !is_foreign)) {
-        return token.kind == VYRE_TOKEN_TYPE;
+    bool is_type = token.kind == VYRE_TOKEN_TYPE ||
+                   (token.kind == VYRE_TOKEN_NAME && parse_is_parameter(parser, token.symbol));
+    if (!closed || (!is_type && !is_foreign)) {
+        return is_type;
     }
     vyre_lexer_next(&ahead, &token);
     return token.kind == VYRE_TOKEN_GREATER;
@@ -202,7 +222,7 @@ static uint32_t parse_construct(vyre_parser *parser, vyre_token first) {
                       "list the components in parentheses, as in vec3<f32>(x, y, z)")) {
         return 0;
     }
-    return parse_node(parser, VYRE_NODE_CONSTRUCT, spot, type, 0, parse_arguments(parser));
+    return parse_node(parser, VYRE_NODE_CONSTRUCT, spot, type, 0, parse_arguments(parser, NULL));
 }
 
 /* An operand that starts with a word which angle brackets make special; 0 if they do not. */
@@ -211,7 +231,7 @@ static uint32_t parse_special(vyre_parser *parser, vyre_token token) {
         parse_advance(parser);
         return parse_typed(parser, VYRE_NODE_BITS, token);
     }
-    if (parse_vector_count(parser, &token) && at_type_argument(parser, true)) {
+    if (parse_vector_count(parser->names, &token) && at_type_argument(parser, true)) {
         return parse_fields(parser, parse_construct(parser, token));
     }
     return 0;
@@ -278,6 +298,18 @@ static uint32_t parse_indices(vyre_parser *parser) {
     return parse_node(parser, VYRE_NODE_INDICES, spot, 0, parse_list(parser, pending), 0);
 }
 
+/* A call, behind its parenthesis. The name of a type parameter makes a value of that type. */
+static uint32_t parse_called(vyre_parser *parser, vyre_token name, const vyre_type_list *types) {
+    uint32_t arguments = parse_arguments(parser, types);
+    vyre_spot spot = vyre_token_spot(&name);
+    bool is_type = parse_is_parameter(parser, name.symbol);
+    uint32_t node =
+        is_type ? parse_node(parser, VYRE_NODE_CONSTRUCT, spot,
+                             parser->names->symbols.items[name.symbol].type, 0, arguments)
+                : parse_node(parser, VYRE_NODE_CALL, spot, types->count, name.symbol, arguments);
+    return parse_fields(parser, node);
+}
+
 uint32_t parse_named(vyre_parser *parser) {
     vyre_token token = parser->state.token;
     uint32_t word = parser->names->symbols.items[token.symbol].word;
@@ -292,10 +324,16 @@ uint32_t parse_named(vyre_parser *parser) {
     }
     parse_advance(parser);
     vyre_spot spot = vyre_token_spot(&token);
+    vyre_type_list types = {.count = 0};
+    if (parse_at(parser, VYRE_TOKEN_LESS) && parse_at_type_arguments(parser, token.symbol, false)) {
+        parse_type_arguments(parser, &types);
+        if (!parse_expect(parser, VYRE_TOKEN_LEFT_PAREN, NULL)) {
+            return 0;
+        }
+        return parse_called(parser, token, &types);
+    }
     if (parse_take(parser, VYRE_TOKEN_LEFT_PAREN)) {
-        uint32_t arguments = parse_arguments(parser);
-        return parse_fields(parser,
-                            parse_node(parser, VYRE_NODE_CALL, spot, 0, token.symbol, arguments));
+        return parse_called(parser, token, &types);
     }
     if (parse_take(parser, VYRE_TOKEN_LEFT_BRACKET)) {
         uint32_t index = parse_indices(parser);
@@ -476,6 +514,10 @@ static uint32_t parse_primary(vyre_parser *parser) {
                          : "close the parenthesis");
         return parse_fields(parser, node);
     }
+    case VYRE_TOKEN_STRING:
+        parse_error(parser, vyre_token_spot(&token), 101, VYRE_STRING_FIX, VYRE_STRING_MISTAKE);
+        parse_advance(parser);
+        return 0;
     case VYRE_TOKEN_DOT:
         parse_unexpected(parser, "an operand", "write a digit before the point, as in 0.5");
         return 0;

@@ -108,8 +108,7 @@ static uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_pr
 
 static uint32_t parse_argument_list(vyre_parser *parser, const char *what, bool of_program) {
     size_t pending = parser->pending.count;
-    parse_expect(parser, VYRE_TOKEN_LEFT_PAREN,
-                 "list the arguments in parentheses; types are written out, there are no generics");
+    parse_expect(parser, VYRE_TOKEN_LEFT_PAREN, "list the arguments in parentheses");
     while (!parser->lost && !parse_at(parser, VYRE_TOKEN_RIGHT_PAREN)) {
         if (parser->pending.count - pending == VYRE_LIMIT_ARGUMENTS) {
             parse_error(parser, vyre_token_spot(&parser->state.token), 701,
@@ -244,7 +243,14 @@ static bool open_program(vyre_parser *parser, bool over) {
 
 static uint32_t parse_program(vyre_parser *parser, vyre_spot spot) {
     uint32_t name = parse_name(parser, "a program");
-    uint32_t parts[VYRE_PROGRAM_PARTS] = {VYRE_NONE, 0, VYRE_NONE};
+    uint32_t parts[VYRE_PROGRAM_PARTS] = {VYRE_NONE, 0, VYRE_NONE, VYRE_NONE};
+    if (!parser->lost &&
+        parse_at_stated_types(parser->names, parser->state.token, parser->state.lexer)) {
+        vyre_type_list types; /* a part of the name */
+        parse_type_arguments(parser, &types);
+    } else if (!parser->lost) {
+        parts[VYRE_PROGRAM_TYPES] = parse_type_parameters(parser);
+    }
     if (!parser->lost) {
         parts[VYRE_PROGRAM_ARGUMENTS] = parse_argument_list(parser, "an argument", true);
     }
@@ -283,7 +289,10 @@ static uint32_t parse_results(vyre_parser *parser) {
 
 static uint32_t parse_function(vyre_parser *parser, vyre_spot spot) {
     uint32_t name = parse_name(parser, "a function");
-    uint32_t parts[VYRE_FUNCTION_PARTS] = {VYRE_NONE, VYRE_NONE};
+    uint32_t parts[VYRE_FUNCTION_PARTS] = {VYRE_NONE, VYRE_NONE, VYRE_NONE};
+    if (!parser->lost) {
+        parts[VYRE_FUNCTION_TYPES] = parse_type_parameters(parser);
+    }
     if (!parser->lost) {
         parts[VYRE_FUNCTION_PARAMETERS] = parse_argument_list(parser, "a parameter", false);
     }
@@ -455,7 +464,14 @@ static void explain_item(vyre_parser *parser, vyre_token token) {
         foreign = "move the line to the start of the file, in front of all items";
     }
     if (parse_at_word(parser, VYRE_WORD_STRUCT)) {
-        snprintf(fix, sizeof fix, "write `struct Name { field: type, ... }`");
+        vyre_lexer ahead = parser->state.lexer;
+        vyre_token next;
+        vyre_lexer_next(&ahead, &next);
+        vyre_lexer_next(&ahead, &next);
+        snprintf(fix, sizeof fix, "%s",
+                 next.kind == VYRE_TOKEN_LESS
+                     ? "write a struct for each type; a struct is not generic"
+                     : "write `struct Name { field: type, ... }`");
     }
     parse_unexpected(parser, "`program`, `fn`, `struct` or `const`", foreign ? foreign : fix);
 }
@@ -463,6 +479,7 @@ static void explain_item(vyre_parser *parser, vyre_token token) {
 uint32_t vyre_parse_item(vyre_parser *parser) {
     parser->failed = false;
     parser->lost = false;
+    vyre_parser_forget_types(parser);
     parser->quiet = parser->state.token.malformed;
     parser->syntax.nodes.count = parser->state.nodes;
     parser->syntax.words.count = parser->state.words;
@@ -646,7 +663,8 @@ uint32_t parse_step(vyre_parser *parser) {
         if (parse_at_word(parser, VYRE_WORD_REQUIRE)) {
             return parse_require(parser, spot);
         }
-        if (may_be_program(parser) && parse_peek(parser).kind == VYRE_TOKEN_LEFT_PAREN) {
+        if (may_be_program(parser) && (parse_peek(parser).kind == VYRE_TOKEN_LEFT_PAREN ||
+                                       parse_peek(parser).kind == VYRE_TOKEN_LESS)) {
             top(parser)->started = true;
             uint32_t call = parse_named(parser);
             return end_step(parser, parse_node(parser, VYRE_NODE_STEP_CALL, spot, 0, call, 0));

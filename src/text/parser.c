@@ -283,9 +283,15 @@ bool parse_close_angle(vyre_parser *parser) {
     return true;
 }
 
-uint32_t parse_vector_count(const vyre_parser *parser, const vyre_token *token) {
-    uint32_t word = parser->names->symbols.items[token->symbol].word;
+uint32_t parse_vector_count(const vyre_names *names, const vyre_token *token) {
+    uint32_t word = names->symbols.items[token->symbol].word;
     return word >= VYRE_WORD_VEC2 && word <= VYRE_WORD_VEC4 ? word - VYRE_WORD_VEC2 + 2 : 0;
+}
+
+/* What a type parameter stands for, VYRE_TYPE_VOID for any other token. */
+static vyre_value_type parse_parameter(const vyre_parser *parser, vyre_token token) {
+    bool is_parameter = token.kind == VYRE_TOKEN_NAME && parse_is_parameter(parser, token.symbol);
+    return is_parameter ? parser->names->symbols.items[token.symbol].type : VYRE_TYPE_VOID;
 }
 
 /* "<" type ">" behind vec2, vec3 or vec4. */
@@ -293,20 +299,33 @@ static vyre_value_type parse_vector_type(vyre_parser *parser, uint32_t count) {
     parse_advance(parser);
     parse_expect(parser, VYRE_TOKEN_LESS, "write the type of its components, as in vec3<f32>");
     vyre_token token = parser->state.token;
-    if (!parser->lost && token.kind == VYRE_TOKEN_NAME && !parse_vector_count(parser, &token) &&
+    if (!parser->lost && token.kind == VYRE_TOKEN_NAME &&
+        !parse_vector_count(parser->names, &token) &&
         vyre_foreign_type(parse_text(parser, token))) {
         explain_type(parser, token);
         parser->lost = true;
-    } else if (!parser->lost && token.kind != VYRE_TOKEN_TYPE) {
+    } else if (!parser->lost && token.kind != VYRE_TOKEN_TYPE && !parse_parameter(parser, token)) {
         parse_unexpected(parser, "the type of the components",
                          "write a number type or bool, as in vec3<f32>");
     }
     if (parser->lost) {
         return VYRE_TYPE_VOID;
     }
-    vyre_type scalar = vyre_token_type(&parser->state.lexer, &token);
+    vyre_value_type part = token.kind == VYRE_TOKEN_TYPE
+                               ? vyre_token_type(&parser->state.lexer, &token)
+                               : parse_parameter(parser, token);
+    if (!vyre_type_is_scalar(part) && !vyre_type_is_parameter(part)) {
+        parse_error(parser, vyre_token_spot(&token), 301, "call it with a scalar for that type",
+                    "the components of a vector are scalars, and `%.*s` is none here",
+                    (int)token.length, parser->source->text + token.offset);
+    }
     parse_advance(parser);
-    return parse_close_angle(parser) ? vyre_vector_of(scalar, count) : VYRE_TYPE_VOID;
+    if (!parse_close_angle(parser)) {
+        return VYRE_TYPE_VOID;
+    }
+    return vyre_type_is_parameter(part)
+               ? vyre_type_parameter(vyre_type_parameter_number(part), count)
+               : vyre_vector_of(vyre_scalar_of(part), count);
 }
 
 bool parse_at_sum(const vyre_parser *parser) {
@@ -354,7 +373,7 @@ vyre_value_type parse_type(vyre_parser *parser) {
     if (!type && parser->source->lacks_files && !vyre_foreign_type(parse_text(parser, token))) {
         type = VYRE_FIRST_STRUCT;
     }
-    uint32_t components = parse_vector_count(parser, &token);
+    uint32_t components = parse_vector_count(parser->names, &token);
     if (components && (!type || parse_peek(parser).kind == VYRE_TOKEN_LESS)) {
         return parse_vector_type(parser, components);
     }

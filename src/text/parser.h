@@ -26,6 +26,10 @@ typedef enum vyre_semicolon {
     VYRE_SEMICOLON_NEEDED
 } vyre_semicolon;
 
+/* A string where none can be. */
+#define VYRE_STRING_MISTAKE "a text can only be shown, by `print` and `assert`"
+#define VYRE_STRING_FIX "remove it, or write print(\"...\"); a character is written as 'a'"
+
 typedef struct vyre_open_block {
     uint8_t kind;      /* vyre_node_kind of its head */
     bool results;      /* an `if` whose branches give values */
@@ -70,6 +74,9 @@ typedef struct vyre_parser {
     bool lost;                  /* the tokens are not those that were expected */
     bool broken;                /* the text of this statement is wrong: its parts mean little */
     bool failed;                /* there was one in this item */
+    bool blind;                 /* local declarations are not known while the text is surveyed */
+    uint32_t types[VYRE_MOST_TYPE_PARAMETERS]; /* symbols that stand for themselves in the item */
+    uint32_t type_count;
 } vyre_parser;
 
 void vyre_parser_init(vyre_parser *parser, vyre_source *source, vyre_names *names);
@@ -84,6 +91,9 @@ vyre_lexer vyre_parser_here(const vyre_parser *parser);
 
 /* The item that starts here: PROGRAM, FUNCTION, CONSTANT, STRUCT, or ERROR, which has no block. */
 uint32_t vyre_parse_item(vyre_parser *parser);
+
+/* Ends what type parameters of the item stand for, unless they were bound to types before. */
+void vyre_parser_forget_types(vyre_parser *parser);
 
 /* Opens the block of a function without its head. */
 void vyre_parse_body(vyre_parser *parser);

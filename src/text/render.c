@@ -137,7 +137,7 @@ static void put_calls(renderer *r, const vyre_diagnostic *item) {
             continue;
         }
         put_note(r, item, "In: ");
-        vyre_strbuf_puts(r->out, strchr(call->function, '.') ? "`" : "function `");
+        vyre_strbuf_puts(r->out, strpbrk(call->function, ".<") ? "`" : "function `");
         put_safely(r->out, call->function);
         vyre_strbuf_putc(r->out, '`');
         if (call->line && item->file) {

@@ -59,8 +59,8 @@ vyre_diagnostic vyre_source_place(const vyre_source *source, vyre_spot spot,
     at.file = vyre_source_file_of(source, &at.line);
     if (at.file) {
         at.excerpt = vyre_source_excerpt(source, spot.line, line);
-        at.calls = source->calls;
     }
+    at.calls = source->calls;
     return at;
 }
 

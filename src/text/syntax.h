@@ -17,14 +17,15 @@
     X(ERROR) /* something that was reported; silent from here on */                                \
     /* expressions */                                                                              \
     X(NUMBER)       /* detail: negative; a: offset of the text, b: its length */                   \
+    X(STRING)       /* a: offset of the text in quotes, b: its length; only in calls */            \
     X(BOOL)         /* detail: 0 or 1 */                                                           \
     X(NAME)         /* a: symbol; in declarations detail: type, b: list of lengths, none or 0 */   \
     X(FIELD)        /* a: operand, b: symbol of a field or swizzle */                              \
     X(ELEMENT)      /* a: symbol, b: index, or INDICES where there are several */                  \
     X(INDICES)      /* a: list of indices */                                                       \
-    X(CALL)         /* a: symbol, b: list of arguments */                                          \
-    X(LIBRARY_CALL) /* a: offset of the id, b: list of arguments */                                \
-    X(CONSTRUCT)    /* detail: type of a vector, b: list of arguments */                           \
+    X(CALL)         /* a: symbol, b: list of arguments; detail: so many types in front of it */    \
+    X(LIBRARY_CALL) /* a: offset of the id, b and detail: as in CALL */                            \
+    X(CONSTRUCT)    /* detail: type of a vector, or of a type parameter; b: list of arguments */   \
     X(CHOICE)       /* a: condition, b: parts, see vyre_choice_part; an `if` with two values */    \
     X(MATCH_VALUE)  /* a: value, b: list of CASEs, whose b are values */                           \
     X(CONVERT)      /* detail: type; a: operand */                                                 \
@@ -58,23 +59,24 @@
     X(YIELD)    /* a: list of values */                                                            \
     X(RETURN)   /* a: list of values */                                                            \
     /* items and steps */                                                                          \
-    X(PROGRAM)      /* a: NAME, b: parts, see vyre_program_part */                                 \
-    X(FUNCTION)     /* a: NAME, b: parts, see vyre_function_part */                                \
-    X(CONSTANT)     /* a: NAME, b: value; of an array, a ROW */                                    \
-    X(ROW)          /* a: list of elements or ROWs; b: how often the one is repeated, or none */   \
-    X(STRUCT)       /* a: NAME, b: list of NAMEs with their types */                               \
-    X(ARGUMENT)     /* a: NAME, b: size; detail: vyre_argument_kind */                             \
-    X(TYPE)         /* detail: type */                                                             \
-    X(SCRATCH)      /* a: NAME, b: size; detail: type of the sums it holds, or 0 */                \
-    X(PHASE)        /* a: parts, see vyre_phase_clause */                                          \
-    X(REPEAT)       /* a: NAME or none, b: size or RANGE */                                        \
-    X(REPEAT_WHILE) /* a: NAME or none, b: ELEMENT */                                              \
-    X(RANGE)        /* a: first, b: end; sizes */                                                  \
-    X(STEP_IF)      /* a: ELEMENT */                                                               \
+    X(PROGRAM)        /* a: NAME, b: parts, see vyre_program_part */                               \
+    X(FUNCTION)       /* a: NAME, b: parts, see vyre_function_part */                              \
+    X(CONSTANT)       /* a: NAME, b: value; of an array, a ROW */                                  \
+    X(ROW)            /* a: list of elements or ROWs; b: how often the one is repeated, or none */ \
+    X(STRUCT)         /* a: NAME, b: list of NAMEs with their types */                             \
+    X(ARGUMENT)       /* a: NAME, b: size; detail: vyre_argument_kind */                           \
+    X(TYPE)           /* detail: type */                                                           \
+    X(TYPE_PARAMETER) /* a: NAME, b: the types it may be, see vyre_type_set */                     \
+    X(SCRATCH)        /* a: NAME, b: size; detail: type of the sums it holds, or 0 */              \
+    X(PHASE)          /* a: parts, see vyre_phase_clause */                                        \
+    X(REPEAT)         /* a: NAME or none, b: size or RANGE */                                      \
+    X(REPEAT_WHILE)   /* a: NAME or none, b: ELEMENT */                                            \
+    X(RANGE)          /* a: first, b: end; sizes */                                                \
+    X(STEP_IF)        /* a: ELEMENT */                                                             \
     X(STEP_ELSE)                                                                                   \
     X(SWAP)      /* a: NAME, b: NAME */                                                            \
     X(REQUIRE)   /* a: size, b: size; both VYRE_NONE after a mistake */                            \
-    X(STEP_CALL) /* a: LIBRARY_CALL */                                                             \
+    X(STEP_CALL) /* a: LIBRARY_CALL or CALL of a program */                                        \
     X(END)       /* detail: the kind of node whose block ends */
 
 /* Dimensions of an array. */
@@ -106,12 +108,14 @@ typedef enum vyre_program_part {
     VYRE_PROGRAM_ARGUMENTS, /* list of ARGUMENTs */
     VYRE_PROGRAM_CLAIM,     /* 1: deterministic */
     VYRE_PROGRAM_PHASE,     /* the PHASE of a program over a domain, or none */
+    VYRE_PROGRAM_TYPES,     /* list of TYPE_PARAMETERs, or none */
     VYRE_PROGRAM_PARTS
 } vyre_program_part;
 
 typedef enum vyre_function_part {
     VYRE_FUNCTION_PARAMETERS, /* list of ARGUMENTs */
     VYRE_FUNCTION_RESULTS,    /* list of TYPEs */
+    VYRE_FUNCTION_TYPES,      /* list of TYPE_PARAMETERs, or none */
     VYRE_FUNCTION_PARTS
 } vyre_function_part;
 

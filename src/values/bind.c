@@ -7,6 +7,7 @@
 #include "base/near.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "ir/lookup.h"
 #include "ir/print.h"
 #include "ir/program.h"
 #include "ir/size.h"
@@ -44,7 +45,7 @@ static vyre_status unknown_name(const values_binding *binding, vyre_str name) {
 static vyre_status bind_value(values_binding *binding, uint32_t arg, const char *value) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
     const char *name = name_of(ir, arg);
-    vyre_type type = (vyre_type)ir->args[arg].type;
+    vyre_type type = vyre_arg_shown_type(&ir->args[arg]);
     vyre_strbuf *bytes = &binding->bytes[arg];
     if (vyre_ir_is_out(ir, arg)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "remove it",
@@ -67,13 +68,18 @@ static vyre_status bind_value(values_binding *binding, uint32_t arg, const char 
     } else {
         static const char words[] = "words:";
         bool is_words = !strncmp(value, words, sizeof words - 1);
-        values_buffer_source source = {name, type, arg, &binding->stdin_used,
+        uint32_t element_bytes = vyre_arg_bytes(ir, &ir->args[arg]);
+        values_buffer_source source = {name,
+                                       type,
+                                       element_bytes / vyre_type_bytes(type),
+                                       arg,
+                                       &binding->stdin_used,
                                        &binding->shapes[arg]};
         binding->has_words |= is_words;
         VYRE_TRY(is_words ? values_words_make(name, type, value + sizeof words - 1, bytes,
                                               &binding->automaton)
                           : values_buffer_parse(&source, value, bytes, &binding->offsets[arg]));
-        binding->numbers[arg] = (bytes->size - binding->offsets[arg]) / vyre_type_bytes(type);
+        binding->numbers[arg] = (bytes->size - binding->offsets[arg]) / element_bytes;
     }
     return bytes->failed
                ? vyre_no_memory("for the arguments of `%s`", vyre_program_name(binding->program))

@@ -231,6 +231,7 @@ static vyre_status parse_rule(const values_buffer_source *source, rule kind, con
     uint64_t count = 0;
     VYRE_TRY(split(&p, rules[kind].most));
     VYRE_TRY(parse_part(&p, kind == RULE_FULL ? 1 : 0, VYRE_TYPE_U64, &count));
+    count = count > UINT64_MAX / source->scale ? UINT64_MAX : count * source->scale;
     switch (kind) {
     case RULE_RAND: return parse_rand(&p, count, out);
     case RULE_IOTA:

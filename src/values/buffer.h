@@ -12,7 +12,8 @@
  * Random elements come from splitmix64 with SEED as its first state, one draw an element, and are
  * the same on every machine. An integer is the low bits of its draw, or the draw modulo BOUND. A
  * float is the high bits of it as a fraction in [0, 1), as many as the format has: 24 for f32.
- * There are no buffers of bool. */
+ * There are no buffers of bool. The elements of a buffer of records are their bytes; where N counts
+ * elements, it counts records. */
 #ifndef VYRE_VALUES_BUFFER_H
 #define VYRE_VALUES_BUFFER_H
 
@@ -26,6 +27,7 @@
 typedef struct values_buffer_source {
     const char *argument; /* its name */
     vyre_type type;
+    uint32_t scale;      /* of that type in an element: bytes of a record, else 1 */
     uint64_t seed;       /* of rand:N without one */
     bool *stdin_used;    /* set once stdin is read */
     values_shape *shape; /* set to the shape that a file states; may be NULL */

@@ -201,6 +201,9 @@ static vyre_status check_minor(const input *in) {
                       : in->counts[VYRE_SECTION_DATA]         ? 2
                       : in->counts[VYRE_SECTION_REQUIREMENTS] ? 1
                                                               : 0;
+    needed = wire_higher(
+        needed, wire_name_minor((const char *)in->bytes + in->offsets[VYRE_SECTION_STRINGS],
+                                in->counts[VYRE_SECTION_STRINGS]));
     const uint8_t *scopes = in->bytes + in->offsets[VYRE_SECTION_SCOPES];
     for (uint32_t i = 0; i < in->counts[VYRE_SECTION_SCOPES] && !needed; i++) {
         needed = wire_get_u32(scopes + i * sizeof(vyre_call_scope) +
@@ -220,7 +223,9 @@ static vyre_status check_minor(const input *in) {
     const uint8_t *array = in->bytes + in->offsets[VYRE_SECTION_RESOURCES];
     for (uint32_t i = 0; i < in->counts[VYRE_SECTION_RESOURCES]; i++) {
         uint32_t array_size = wire_get_u32(array + offsetof(vyre_resource, size));
-        needed = wire_higher(needed, wire_resource_minor(array[0], array_size));
+        needed = wire_higher(needed,
+                             wire_resource_minor(array[offsetof(vyre_resource, kind)],
+                                                 array[offsetof(vyre_resource, type)], array_size));
         array += sizeof(vyre_resource);
     }
     const uint8_t *phase = in->bytes + in->offsets[VYRE_SECTION_PHASES];

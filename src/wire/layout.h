@@ -7,6 +7,8 @@
 #ifndef VYRE_WIRE_LAYOUT_H
 #define VYRE_WIRE_LAYOUT_H
 
+#include <string.h>
+
 #include "ir/section.h"
 
 #define WIRE_MAGIC "VYRE\r\n\x1a\n" /* the line ends tell when somebody sent it as text */
@@ -48,14 +50,15 @@ _Static_assert(VYRE_SECTION_ARGS == 0 && VYRE_SECTION_INSTS == 7 && VYRE_SECTION
 /* The lowest minor version that has an operation; a new one comes with a new version. Elementary
  * functions on f64 came later than those on the other types. */
 static inline uint32_t wire_op_minor(uint32_t op, uint32_t type) {
-    bool is_new = op == VYRE_OP_EXP10 || op == VYRE_OP_LOG10 || op == VYRE_OP_FMOD;
+    bool is_new = op == VYRE_OP_EXP10 || op == VYRE_OP_LOG10 || op == VYRE_OP_FMOD ||
+                  op == VYRE_OP_PRINT || op == VYRE_OP_ASSERT;
     bool is_wide = op < VYRE_OP_COUNT && type == VYRE_TYPE_F64 &&
                    vyre_op_info_of(op)->rule == VYRE_RULE_ELEMENTARY;
     return is_new || is_wide ? 2 : op == VYRE_OP_MATRIX_MAD ? 1 : 0;
 }
 
 #define WIRE_COUNT_OP(name, number, text, shape, rule, effects, cost, doc) +1
-_Static_assert(VYRE_OPS(WIRE_COUNT_OP) == 109,
+_Static_assert(VYRE_OPS(WIRE_COUNT_OP) == 111,
                "give a new operation its version in wire_op_minor, then count it here");
 #undef WIRE_COUNT_OP
 
@@ -74,9 +77,18 @@ static inline uint32_t wire_phase_minor(uint32_t from_resource, uint32_t dimensi
     return from_resource != VYRE_NONE && dimensions > 1 ? 2 : 0;
 }
 
-/* A shared array whose size is not a number. */
-static inline uint32_t wire_resource_minor(uint32_t kind, uint32_t size) {
-    return kind == VYRE_RESOURCE_SHARED && size != VYRE_NONE ? 2 : 0;
+/* A shared array whose size is not a number, a buffer of records, a field. */
+static inline uint32_t wire_resource_minor(uint32_t kind, uint32_t type, uint32_t size) {
+    return (kind == VYRE_RESOURCE_SHARED && size != VYRE_NONE) || kind == VYRE_RESOURCE_FIELD ||
+                   type == VYRE_TYPE_VOID
+               ? 2
+               : 0;
+}
+
+/* The name of an instance, which states its types; the program's is the first of all strings. */
+static inline uint32_t wire_name_minor(const char *strings, size_t size) {
+    const char *end = memchr(strings, 0, size);
+    return end && memchr(strings, '<', (size_t)(end - strings)) ? 2 : 0;
 }
 
 static inline uint32_t wire_higher(uint32_t minor, uint32_t needed) {
@@ -86,6 +98,7 @@ static inline uint32_t wire_higher(uint32_t minor, uint32_t needed) {
 /* The same for all that a program uses. */
 static inline uint32_t wire_minor(const vyre_ir *ir) {
     uint32_t minor = ir->data_bytes ? 2 : ir->requirement_count ? 1 : 0;
+    minor = wire_higher(minor, wire_name_minor(ir->strings, ir->string_bytes));
     for (uint32_t i = 0; i < ir->step_count; i++) {
         minor = wire_higher(minor, wire_step_minor(ir->steps[i].kind));
     }
@@ -94,7 +107,7 @@ static inline uint32_t wire_minor(const vyre_ir *ir) {
     }
     for (uint32_t i = 0; i < ir->resource_count; i++) {
         const vyre_resource *row = &ir->resources[i];
-        minor = wire_higher(minor, wire_resource_minor(row->kind, row->size));
+        minor = wire_higher(minor, wire_resource_minor(row->kind, row->type, row->size));
     }
     for (uint32_t i = 0; i < ir->phase_count; i++) {
         const vyre_phase *phase = &ir->phases[i];

@@ -76,7 +76,7 @@ watch_edits() {
     expect 'restored d/greet.toml' 'changed greet.twice(x: u64) -> (result: u64)'
     write greet.toml "${manifest/witness]]/witnes]]}"
     expect 'refused d/greet.toml; the operations stay as they were' \
-        '    d/greet.toml:8:15: there is no key of an operation "witnes". Fix: write one of id, source, entry, doc, laws, variant, witness, sample, work; perhaps `witness`' \
+        '    d/greet.toml:8:15: there is no key of an operation "witnes". Fix: write one of id, source, entry, doc, laws, variant, witness, sample, work, types; perhaps `witness`' \
         '    d/greet.toml:6:6: `greet.twice` has no witness. Fix: add [[operation.witness]] with arguments = ["x=1,2,3"] and expected = ["total=6"]'
     rm "$work/d/greet.toml"
     expect 'removed greet.twice'

@@ -8,6 +8,7 @@
 
 #include "backend/cuda/codegen/emit.h"
 #include "backend/cuda/runtime/backend.h"
+#include "ir/lookup.h"
 #include "pass/phase.h"
 #include "pass/split.h"
 #include "runtime/device.h"
@@ -143,7 +144,7 @@ static fake_result run_phase(frame *f, const vyre_program *program, uint32_t pha
             uint32_t row = binding->index;
             uint64_t length = word(f, f->layout.lengths + row * 8);
             inputs[i] = (vyre_input){(const void *)(uintptr_t)word(f, f->layout.arrays + row * 8),
-                                     length * vyre_type_bytes((vyre_type)ir->resources[row].type)};
+                                     length * vyre_resource_stride(ir, &ir->resources[row])};
         } else {
             scalars[i] = scalar(f, binding);
             inputs[i] = (vyre_input){&scalars[i], vyre_type_bytes((vyre_type)own->args[i].type)};

@@ -204,7 +204,7 @@ static inline void ops_command(const vyre_operation *operation, const ops_values
     const char *folder = ops_folder();
     char path[64];
     vyre_strbuf command = {0};
-    vyre_strbuf_printf(&command, "\"$VYRE\" run %s", operation->id);
+    vyre_strbuf_printf(&command, "\"$VYRE\" run '%s'", operation->id);
     for (size_t k = 0; k < operation->parameter_count; k++) {
         const vyre_parameter *p = &operation->parameters[k];
         if (p->role == VYRE_ROLE_ATTRIBUTE) {
@@ -242,8 +242,15 @@ static inline void ops_command(const vyre_operation *operation, const ops_values
     }
 }
 
+/* Which forms go to which devices. */
+typedef enum ops_reach {
+    OPS_EVERYWHERE,
+    OPS_LARGE,  /* arrays that are too long for the reference backend to take its time with */
+    OPS_FITTING /* forms for GPUs take long to compile for CPUs */
+} ops_reach;
+
 static inline void ops_on_all(const char *id, ops_values inputs, ops_values expected,
-                              bool is_large) {
+                              ops_reach reach) {
     vyre_device *const *devices;
     vyre_dialects_guard guard;
     const vyre_dialects *library;
@@ -262,13 +269,17 @@ static inline void ops_on_all(const char *id, ops_values inputs, ops_values expe
     } else {
         size_t count = ops_devices(&devices);
         for (size_t d = 0; d < count; d++) {
-            if (is_large && !strcmp(vyre_device_id(devices[d]), "reference")) {
+            if (reach == OPS_LARGE && !strcmp(vyre_device_id(devices[d]), "reference")) {
                 continue;
             }
+            bool is_fitting = reach == OPS_FITTING && !strcmp(vyre_device_id(devices[d]), "cpu");
             const vyre_program *program;
             ops_ok(vyre_operation_program(operation, NULL, &program), id);
             ops_run(devices[d], id, program, &inputs, &expected);
             for (size_t k = 0; k < operation->variant_count; k++) {
+                if (is_fitting && !strcmp(operation->variants[k].suits, "gpu")) {
+                    continue;
+                }
                 ops_ok(vyre_operation_program(operation, &operation->variants[k], &program), id);
                 ops_run(devices[d], id, program, &inputs, &expected);
             }
@@ -278,12 +289,15 @@ static inline void ops_on_all(const char *id, ops_values inputs, ops_values expe
 }
 
 static inline void ops_expect(const char *id, ops_values inputs, ops_values expected) {
-    ops_on_all(id, inputs, expected, false);
+    ops_on_all(id, inputs, expected, OPS_EVERYWHERE);
 }
 
-/* Arrays that are too long for the reference backend to take its time with: on all others. */
 static inline void ops_expect_large(const char *id, ops_values inputs, ops_values expected) {
-    ops_on_all(id, inputs, expected, true);
+    ops_on_all(id, inputs, expected, OPS_LARGE);
+}
+
+static inline void ops_expect_fitting(const char *id, ops_values inputs, ops_values expected) {
+    ops_on_all(id, inputs, expected, OPS_FITTING);
 }
 
 /* Numbers that are the same in every run. */

@@ -6,6 +6,7 @@
 
 #include "backend/cuda/codegen/emit.h"
 #include "base/alloc.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 #include "pass/pass.h"
 #include "runtime/device.h"
@@ -188,8 +189,7 @@ static bool place_arrays(run *r) {
         }
     }
     for (uint32_t i = 0; i < r->layout.array_count; i++) {
-        size_t bytes =
-            (size_t)(r->lengths[i] * vyre_type_bytes((vyre_type)r->ir->resources[i].type));
+        size_t bytes = (size_t)(r->lengths[i] * vyre_resource_stride(r->ir, &r->ir->resources[i]));
         uint8_t *block = vyre_alloc_zeroed(bytes + 32, 1);
         if (!block) {
             return false;
@@ -304,7 +304,7 @@ static const char *id(const vyre_backend *backend) {
 static uint32_t features(const vyre_backend *backend) {
     (void)backend;
     return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC | VYRE_FEATURE_STEPS |
-           VYRE_FEATURE_CONSTANT_ARRAYS;
+           VYRE_FEATURE_CONSTANT_ARRAYS | VYRE_FEATURE_RECORDS;
 }
 
 static const vyre_backend_slots slots = {

@@ -215,7 +215,7 @@ static const char *subject_id(const vyre_backend *backend) {
 static uint32_t subject_features(const vyre_backend *backend) {
     (void)backend;
     return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC | VYRE_FEATURE_STEPS |
-           VYRE_FEATURE_CONSTANT_ARRAYS;
+           VYRE_FEATURE_CONSTANT_ARRAYS | VYRE_FEATURE_RECORDS;
 }
 
 typedef vyre_status (*dispatch_function)(const vyre_backend *backend, const vyre_call *call,
@@ -230,6 +230,7 @@ static vyre_status open_subject(dispatch_function dispatch, const miscompile *bu
         .dispatch_borrowed = dispatch,
         .features = subject_features,
         .max_workgroup_size = vyre_any_workgroup_size,
+        .max_workgroups_per_dimension = vyre_any_workgroup_count,
     };
     const vyre_backend made = {&slots, (void *)(uintptr_t)bug, NULL};
     return vyre_device_open(&made, "subject", 0, out_device);

@@ -45,6 +45,9 @@ static const struct {
     {VYRE_FEATURE_GRID_SYNC,
      "program turned(x: buffer<u32>, t: inout buffer<u32>, y: out buffer<u32>[len(x)]) over x "
      "workgroup 2 { t[gid] = x[gid] * 3; grid_barrier; y[gid] = t[7 - gid]; }"},
+    {VYRE_FEATURE_RECORDS,
+     "struct R { a: u8, b: u32, c: u16 } program records(x: buffer<vec2<u32>>, y: out "
+     "buffer<R>[len(x)]) over x { y[gid] = R(u8(x[gid].y), x[gid].x, 7); }"},
     {VYRE_FEATURE_SUBGROUP_OPS,
      "program lanes(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x workgroup 32 { let v = "
      "subgroup_add(x[gid]); if in_domain { y[gid] = v; } }"},

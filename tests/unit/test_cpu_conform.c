@@ -50,7 +50,10 @@ static int close_devices(void **state) {
     return 0;
 }
 
-static void conform_from(const char *lanes, uint64_t first, uint64_t programs) {
+typedef vyre_status (*generate_function)(uint64_t seed, conform_trial *out_trial);
+
+static void conform_with(const char *lanes, generate_function generate, uint64_t first,
+                         uint64_t programs) {
     if (!cpu) {
         skip();
     }
@@ -61,7 +64,7 @@ static void conform_from(const char *lanes, uint64_t first, uint64_t programs) {
         conform_trial trial;
         vyre_outputs expected;
         conform_comparison comparison;
-        expect_ok(trial_generate(seed, &trial));
+        expect_ok(generate(seed, &trial));
         expect_ok(conform_expect(&both, &trial, trial.program, &expected));
         expect_ok(conform_compare(&both, &trial, trial.program, &expected, &comparison));
         if (comparison.verdict != CONFORM_VERDICT_SAME) {
@@ -71,6 +74,10 @@ static void conform_from(const char *lanes, uint64_t first, uint64_t programs) {
         conform_trial_free(&trial);
     }
     unsetenv("VYRE_CPU_LANES");
+}
+
+static void conform_from(const char *lanes, uint64_t first, uint64_t programs) {
+    conform_with(lanes, trial_generate, first, programs);
 }
 
 /* Every value of VYRE_CPU_LANES. With auto a phase takes the form it likes, so forms meet in one
@@ -95,6 +102,14 @@ static void conform_what_was_wrong_before(void **state) {
 static void conform_with_all_features(void **state) {
     (void)state;
     conform_in_every_form(0, test_work(12, 3));
+}
+
+static void records_conform_in_every_form(void **state) {
+    (void)state;
+    uint64_t programs = test_work(21, 7);
+    for (size_t i = 0; i < FORMS; i++) {
+        conform_with(forms[i], trial_generate_records, test_seed() * 1000 + i * programs, programs);
+    }
 }
 
 /* The same on a CPU that has no more than a level. One that lacks the level says so. */
@@ -132,7 +147,7 @@ static void conform_at_x86_64_v4(void **state) {
     conform_at_level("x86-64-v4");
 }
 
-static void stay_inside(const char *lanes) {
+static void stay_inside(const char *lanes, generate_function generate) {
     if (!cpu) {
         skip();
     }
@@ -143,7 +158,7 @@ static void stay_inside(const char *lanes) {
     uint64_t programs = test_work(12, 3);
     for (uint64_t seed = first; seed < first + programs; seed++) {
         conform_trial trial;
-        expect_ok(trial_generate(seed, &trial));
+        expect_ok(generate(seed, &trial));
         size_t count;
         vyre_input *inputs = conform_trial_inputs(&trial, trial.program, &count);
         assert_non_null(inputs);
@@ -157,14 +172,20 @@ static void stay_inside(const char *lanes) {
 
 static void programs_stay_inside_their_buffers(void **state) {
     (void)state;
-    stay_inside("auto");
-    stay_inside("16");
+    stay_inside("auto", trial_generate);
+    stay_inside("16", trial_generate);
+}
+
+static void records_stay_inside_their_buffers(void **state) {
+    (void)state;
+    stay_inside("4", trial_generate_records);
+    stay_inside("16", trial_generate_records);
 }
 
 static void scalars_stay_inside_their_buffers(void **state) {
     (void)state;
-    stay_inside("1");
-    stay_inside("1x4");
+    stay_inside("1", trial_generate);
+    stay_inside("1x4", trial_generate);
 }
 
 /* With a pattern, the tests whose names match: long runs of one of them. */
@@ -179,6 +200,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(conform_at_x86_64_v2),
         cmocka_unit_test(conform_at_x86_64_v3),
         cmocka_unit_test(conform_at_x86_64_v4),
+        cmocka_unit_test(records_conform_in_every_form),
+        cmocka_unit_test(records_stay_inside_their_buffers),
         cmocka_unit_test(programs_stay_inside_their_buffers),
         cmocka_unit_test(scalars_stay_inside_their_buffers),
     };

@@ -11,19 +11,17 @@
 
 static const fake_cuda *fake;
 
-static void random_programs(void **state) {
-    (void)state;
+static void conform_with(vyre_status (*generate)(uint64_t seed, conform_trial *out_trial),
+                         uint64_t first, uint64_t count) {
     vyre_device *oracle, *cuda = fake_device_open(0);
     expect_ok(vyre_reference_open_oracle(&oracle));
     vyre_device_cache_limit(cuda, 0);
     const conform_pair both = {oracle, cuda, vyre_reference_has_one_answer};
-    uint64_t first = test_seed() * 200000;
-    uint64_t count = test_work(40, 3);
     for (uint64_t seed = first; seed < first + count; seed++) {
         conform_trial trial;
         vyre_outputs expected;
         conform_comparison comparison;
-        expect_ok(trial_generate(seed, &trial));
+        expect_ok(generate(seed, &trial));
         expect_ok(conform_expect(&both, &trial, trial.program, &expected));
         expect_ok(conform_compare(&both, &trial, trial.program, &expected, &comparison));
         if (comparison.verdict != CONFORM_VERDICT_SAME) {
@@ -34,6 +32,16 @@ static void random_programs(void **state) {
     }
     vyre_device_release(cuda);
     vyre_device_release(oracle);
+}
+
+static void random_programs(void **state) {
+    (void)state;
+    conform_with(trial_generate, test_seed() * 200000, test_work(40, 3));
+}
+
+static void records_are_those_of_the_oracle(void **state) {
+    (void)state;
+    conform_with(trial_generate_records, test_seed() * 1000, test_work(98, 14));
 }
 
 static void turns_are_those_of_the_oracle(void **state) {
@@ -102,6 +110,7 @@ int main(void) {
         cmocka_unit_test(turns_are_those_of_the_oracle),
         cmocka_unit_test(turns_need_no_host),
         cmocka_unit_test(random_programs),
+        cmocka_unit_test(records_are_those_of_the_oracle),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ptx_launch_forget();

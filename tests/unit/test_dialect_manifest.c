@@ -231,7 +231,7 @@ static const mistake_case mistakes[] = {
     {HEAD F "lawz = 1\nlaws = [\"comutative\", \"identity\", \"associative(1)\", \"inverse(\"]\n" W,
      NULL,
      "d.toml:7:1: there is no key of an operation \"lawz\". Fix: write one of id, source, entry, "
-     "doc, laws, variant, witness, sample, work; perhaps `laws`\n"
+     "doc, laws, variant, witness, sample, work, types; perhaps `laws`\n"
      "d.toml:8:9: there is no law \"comutative\". Fix: write one of commutative, associative, "
      "identity, absorbing, idempotent, involution, inverse, monotone; perhaps `commutative`\n"
      "d.toml:8:23: \"identity\" is not a valid form of the law `identity`. Fix: write a value in "
@@ -265,6 +265,21 @@ static const mistake_case mistakes[] = {
      "d.toml:7:13: a witness names `b`, which is not an input of `d.f`. Fix: inputs are `a`\n"
      "d.toml:7:13: a witness names `resul`, which is not an output of `d.f`. Fix: outputs are "
      "`result`; perhaps `result`"},
+    /* Instances. */
+    {HEAD F "types = [\"f32\", \"float\"]\n" W, "program f<T>(a: buffer<T>) over a { }\n",
+     "d.toml:7:17: \"float\" is not a type. Fix: name a scalar type, such as \"f32\""},
+    {HEAD F "types = []\n" W, NULL,
+     "d.toml:7:9: an operation has no types. Fix: name a type, or remove `types`"},
+    {HEAD F "types = [\"u8\"]\n" W F "types = [\"u8\"]\n" W, NULL,
+     "d.toml:12:6: `d.f<u8>` is defined twice, first in line 5. Fix: rename one of them"},
+    {HEAD F "types = [\"u8\"]\n" W, NULL,
+     "d.toml:5:6: d.vyre has neither a program nor a fn `f<u8>`. Fix: name a program or fn of that "
+     "file with `entry`"},
+    {HEAD F "types = [\"bool\", \"i8\"]\n" W,
+     "program f<T: number>(a: buffer<T>, result: out buffer<T>[len(a)]) over a { result[gid] = "
+     "a[gid]; }\n",
+     "d.vyre:1:9: V0301: the type `T` of `f` is bool, expected number. Fix: call it with another "
+     "type, or widen the bound"},
     /* All that is wrong with a source. */
     {HEAD F W, "fn f(a: u32) -> u32 { return b; }\nfn g(a: u32) -> u32 { return c; }\n",
      "d.vyre:1:30: V0201: unknown name `b`. Fix: declare it with `let`, `var` or `const` before "
@@ -291,6 +306,33 @@ static void mistakes_are_all_told(void **state) {
         vyre_strbuf_free(&text);
         vyre_package_release(package);
     }
+}
+
+static void types_make_instances(void **state) {
+    (void)state;
+    static const char manifest[] =
+        HEAD "[[operation]]\nid = \"d.copy\"\ntypes = [\"u8\", \"f64\"]\ndoc = \"C.\"\n"
+             "[[operation.variant]]\nentry = \"copy_other\"\nsuits = \"gpu\"\n" W;
+    static const char source[] =
+        "program copy<T>(a: buffer<T>, result: out buffer<T>[len(a)]) over a { result[gid] = "
+        "a[gid]; "
+        "}\n"
+        "program copy_other<T>(a: buffer<T>, result: out buffer<T>[len(a)]) over a { result[gid] = "
+        "a[gid]; }\n";
+    vyre_streams streams = {0};
+    expect_ok(package_check_add(&streams, "d", manifest, source));
+    assert_int_equal(streams.operations.count, 2);
+    const vyre_operation *bytes = find(&streams, "d.copy<u8>"),
+                         *reals = find(&streams, "d.copy<f64>");
+    assert_string_equal(bytes->entry, "copy<u8>");
+    assert_int_equal(bytes->form, VYRE_OPERATION_PROGRAM);
+    assert_string_equal(vyre_program_name(bytes->built), "copy<u8>");
+    expect_parameter(bytes, 0, "a", VYRE_ROLE_INPUT, VYRE_TYPE_U8, true);
+    expect_parameter(reals, 1, "result", VYRE_ROLE_OUTPUT, VYRE_TYPE_F64, true);
+    assert_string_equal(reals->variants[0].entry, "copy_other<f64>");
+    assert_string_equal(vyre_program_name(reals->variants[0].built), "copy_other<f64>");
+    assert_int_equal(reals->witness_count, 1);
+    vyre_streams_free(&streams);
 }
 
 static void limits_hold(void **state) {
@@ -348,6 +390,7 @@ int main(void) {
         cmocka_unit_test(signatures_come_from_sources),
         cmocka_unit_test(functions_run_element_by_element),
         cmocka_unit_test(mistakes_are_all_told),
+        cmocka_unit_test(types_make_instances),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(versions_compare_as_versions),
         cmocka_unit_test(each_allocation_may_fail),

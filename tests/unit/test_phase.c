@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "conform/trial.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 #include "pass/phase.h"
 #include "pass/split.h"
@@ -181,8 +182,8 @@ static uint64_t check_host(const vyre_program *program, check_list inputs, uint6
     assert_true(h->ir->resource_count <= MOST_RESOURCES && h->ir->step_count <= MOST_STEPS);
     for (uint32_t i = 0; i < h->ir->resource_count; i++) {
         if (h->ir->resources[i].kind <= VYRE_RESOURCE_SCRATCH) {
-            h->sizes[i] = vyre_plan_length(&h->plan, i) *
-                          vyre_type_bytes((vyre_type)h->ir->resources[i].type);
+            h->sizes[i] =
+                vyre_plan_length(&h->plan, i) * vyre_resource_stride(h->ir, &h->ir->resources[i]);
             h->arrays[i] = calloc(h->sizes[i] + 1, 1);
         }
     }

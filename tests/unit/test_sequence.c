@@ -5,6 +5,7 @@
 
 #include "backend/reference/backend.h"
 #include "conform/compare.h"
+#include "pass/records.h"
 #include "runtime/device.h"
 #include "tests/unit/contract_check.h"
 #include "tests/unit/failing_allocator.h"
@@ -49,8 +50,19 @@ static bool has_loop_barrier(const vyre_ir *ir) {
 }
 
 typedef struct tally {
-    uint64_t programs, grid_barriers, in_loops, atomics, phases;
+    uint64_t programs, grid_barriers, in_loops, atomics, phases, records;
 } tally;
+
+/* Whether the host refuses to lower records: atomics need fields that become one number. */
+static bool is_refused(const vyre_program *program) {
+    vyre_program *lowered = NULL;
+    vyre_status status = vyre_has_records(program) ? vyre_lower_records(program, &lowered) : NULL;
+    bool refused = vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED;
+    assert_true(!status || refused);
+    vyre_status_free(status);
+    vyre_program_release(lowered);
+    return refused;
+}
 
 /* Random programs until `wanted` of them had a grid barrier; any other than the oracle's bytes
  * fails the test. */
@@ -65,8 +77,11 @@ static tally conform_on(vyre_device *device, uint64_t wanted, uint64_t first_see
         expect_ok(conform_generate(seed, &trial));
         vyre_stats stats = vyre_program_stats(trial.program);
         const vyre_ir *ir = vyre_program_ir(trial.program);
-        if (stats.grid_barriers || ir->step_count > 1) {
+        bool has_records = vyre_has_records(trial.program);
+        if ((has_records || stats.grid_barriers || ir->step_count > 1) &&
+            !is_refused(trial.program)) {
             t.programs++;
+            t.records += has_records;
             t.grid_barriers += stats.grid_barriers > 0;
             t.in_loops += has_loop_barrier(ir);
             t.atomics += stats.grid_barriers && stats.atomics;
@@ -91,10 +106,11 @@ static void conform_kind(const char *name, uint64_t slots, uint32_t features, ui
     expect_ok(mock_open(m, &device));
     tally t = conform_on(device, wanted, first_seed);
     print_message("%s: %llu programs, %llu with grid barriers (%llu in loops, %llu with atomics), "
-                  "%llu of several steps, the oracle's bytes\n",
+                  "%llu of several steps, %llu with records, the oracle's bytes\n",
                   name, (unsigned long long)t.programs, (unsigned long long)t.grid_barriers,
                   (unsigned long long)t.in_loops, (unsigned long long)t.atomics,
-                  (unsigned long long)t.phases);
+                  (unsigned long long)t.phases, (unsigned long long)t.records);
+    assert_true(t.records > wanted / 50);
     assert_true(t.in_loops > wanted / 50);
     assert_true(t.atomics > wanted / 50);
     vyre_device_release(device);

@@ -128,7 +128,7 @@ static void test_round_trip(void **state) {
 static vyre_status parse(vyre_type type, const char *value, vyre_strbuf *bytes, size_t *offset) {
     static bool stdin_used;
     stdin_used = true;
-    values_buffer_source source = {"x", type, 0, &stdin_used, NULL};
+    values_buffer_source source = {"x", type, 1, 0, &stdin_used, NULL};
     *bytes = (vyre_strbuf){0};
     return values_buffer_parse(&source, value, bytes, offset);
 }

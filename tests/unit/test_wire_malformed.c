@@ -179,7 +179,7 @@ static const malformed_case cases[] = {
     /* Arrays */
     {"saxpy", ITEM(RESOURCES, 0, 0), 1, 4, ITEM(ARGS, 1, 0), INVALID,
      "argument 1 does not match its buffer"},
-    {"memory", ITEM(RESOURCES, 30, 0), 1, 5, ITEM(RESOURCES, 30, 0), INVALID,
+    {"memory", ITEM(RESOURCES, 30, 0), 1, 6, ITEM(RESOURCES, 30, 0), INVALID,
      "array 30 is malformed or out of order"},
     {"memory", ITEM(RESOURCES, 30, 0), 1, 0, ITEM(RESOURCES, 30, 0), INVALID,
      "array 30 is malformed or out of order"},

@@ -7,6 +7,11 @@
 #include "pass/shared.h"
 #include "runtime/shared.h"
 
+/* A small program of records. */
+static inline vyre_status trial_generate_records(uint64_t number, conform_trial *out_trial) {
+    return conform_generate_small(12 * (2 * number + 1) + 1, out_trial);
+}
+
 /* conform_generate, with numbers in place of sizes of shared arrays. */
 static inline vyre_status trial_generate(uint64_t seed, conform_trial *out_trial) {
     vyre_status status = conform_generate(seed, out_trial);

@@ -134,7 +134,7 @@ static vyre_status resident_dispatch_timed(const vyre_backend *backend, const vy
 static uint32_t features(const vyre_backend *backend) {
     (void)backend;
     return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC | VYRE_FEATURE_STEPS |
-           VYRE_FEATURE_CONSTANT_ARRAYS;
+           VYRE_FEATURE_CONSTANT_ARRAYS | VYRE_FEATURE_RECORDS;
 }
 
 static uint64_t max_storage_buffer_bytes(const vyre_backend *backend) {

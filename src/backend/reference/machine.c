@@ -12,6 +12,7 @@
 #include "ir/program.h"
 #include "pass/pass.h"
 #include "pass/shared.h"
+#include "runtime/message.h"
 #include "runtime/shared.h"
 
 enum { FREE_LANES = 256 }; /* lanes of a workgroup where the program does not say */
@@ -62,6 +63,8 @@ bool machine_unknown(machine *m, uint32_t at) {
 }
 
 const char *machine_array_name(const machine *m, uint32_t resource) {
+    const vyre_resource *row = &m->ir->resources[resource];
+    resource = vyre_resource_is_field(row) ? row->size : resource;
     for (uint32_t i = 0; i < m->ir->arg_count; i++) {
         if (m->ir->args[i].resource == resource) {
             return m->ir->strings + m->ir->args[i].name;
@@ -132,11 +135,11 @@ static vyre_status make_arrays(machine *m, const vyre_input *inputs) {
     for (uint32_t i = 0; i < ir->resource_count; i++) {
         const vyre_resource *row = &ir->resources[i];
         if (row->kind > VYRE_RESOURCE_SCRATCH) {
-            break;
+            break; /* a field is in its buffer */
         }
         array *a = &m->arrays[i];
         a->length = vyre_plan_length(m->plan, i);
-        uint64_t bytes = a->length * vyre_type_bytes(vyre_resource_type(row));
+        uint64_t bytes = a->length * vyre_resource_stride(ir, row);
         char what[96];
         snprintf(what, sizeof what, "array `%.60s`", machine_array_name(m, i));
         if (!machine_reserve(m, bytes, what)) {
@@ -296,7 +299,7 @@ static vyre_status give_outputs(machine *m, vyre_outputs *outputs) {
         const vyre_arg *arg = &m->ir->args[m->plan->outputs[i]];
         array *from = &m->arrays[arg->resource];
         outputs->items[i] =
-            (vyre_output){from->data, (size_t)(from->length * vyre_type_bytes(vyre_arg_type(arg)))};
+            (vyre_output){from->data, (size_t)(from->length * vyre_arg_bytes(m->ir, arg))};
         from->data = NULL;
     }
     return VYRE_OK;
@@ -386,6 +389,7 @@ vyre_status vyre_reference_run(const vyre_program *program, const vyre_input *in
                                size_t input_count, const vyre_dispatch_config *config,
                                const vyre_reference_options *options, vyre_outputs *out_outputs) {
     *out_outputs = (vyre_outputs){0};
+    VYRE_TRY(vyre_messages_refuse(program, config));
     return run(program, inputs, input_count, config, options, NULL, out_outputs);
 }
 

@@ -133,7 +133,9 @@ static inline frame *top_frame(fiber *f) {
 /* The number of elements of any array. */
 static inline uint64_t array_length(const machine *m, uint32_t resource) {
     const vyre_resource *row = &m->ir->resources[resource];
-    return row->kind <= VYRE_RESOURCE_SCRATCH ? m->arrays[resource].length : row->length;
+    return vyre_resource_is_field(row)          ? m->arrays[row->size].length
+           : row->kind <= VYRE_RESOURCE_SCRATCH ? m->arrays[resource].length
+                                                : row->length;
 }
 
 /* Notes that there is no memory, unless the run fails for another reason already; always false. */

@@ -37,7 +37,8 @@ static void read_indices(machine *m, const fiber *f, uint32_t operand) {
 }
 
 /* Where an array's elements are for a fiber. Private arrays interleave lanes: element i of lane k
- * is at i * lanes + k. */
+ * is at i * lanes + k. The elements of a field are a record apart, which is a whole number of
+ * them. */
 typedef struct view {
     uint8_t *data;
     uint64_t length;
@@ -48,6 +49,10 @@ static view view_of(const machine *m, const fiber *f, uint32_t resource) {
     const vyre_resource *row = &m->ir->resources[resource];
     if (row->kind <= VYRE_RESOURCE_SCRATCH) {
         return (view){m->arrays[resource].data, m->arrays[resource].length, 0, 1};
+    }
+    if (vyre_resource_is_field(row)) {
+        return (view){m->arrays[row->size].data + row->length, m->arrays[row->size].length, 0,
+                      vyre_resource_stride(m->ir, row) / vyre_type_bytes(vyre_resource_type(row))};
     }
     if (row->kind == VYRE_RESOURCE_CONSTANT) { /* nothing writes it */
         return (view){(uint8_t *)(uintptr_t)vyre_constant_data(m->ir, row), row->length, 0, 1};
@@ -136,7 +141,7 @@ static bool update_lane(const update *u, uint64_t index, uint32_t lane) {
     size_t at = (size_t)lane * u->bytes;
     bool writes = index < u->target.length && u->value;
     if (index < u->target.length) {
-        uint8_t *element = u->target.data + index * u->bytes;
+        uint8_t *element = u->target.data + index * u->bytes * u->target.element_stride;
         memcpy(before, element, u->bytes);
         if (u->evaluate) {
             u->evaluate(element, before, u->value + at, NULL, 1);

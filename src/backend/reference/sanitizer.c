@@ -94,10 +94,10 @@ static uint32_t pool_take(machine *m, pool *p) {
 static bool make_cells(machine *m) {
     sanitizer *watch = m->watch;
     for (uint32_t i = 0; i < watch->resource_count; i++) {
-        if (m->ir->resources[i].kind > VYRE_RESOURCE_SCRATCH) {
-            break;
+        if (!vyre_resource_is_global(&m->ir->resources[i])) {
+            continue;
         }
-        uint64_t length = m->arrays[i].length;
+        uint64_t length = array_length(m, i);
         if (!machine_reserve(m, length * sizeof(cell), "tracking its arrays")) {
             return false;
         }
@@ -106,7 +106,7 @@ static bool make_cells(machine *m) {
             return machine_no_memory(m);
         }
         /* What the caller brings counts as written, wherever a swap takes it. */
-        bool is_buffer = m->ir->resources[i].kind == VYRE_RESOURCE_BUFFER;
+        bool is_buffer = m->ir->resources[i].kind != VYRE_RESOURCE_SCRATCH;
         for (uint64_t k = 0; k < length && is_buffer; k++) {
             watch->cells[i][k].written = true;
         }
@@ -367,7 +367,7 @@ static bool hand_over(const access *a) {
 static cell *find_cell(const access *a) {
     const machine *m = a->m;
     const fiber_watch *watch = a->f->watch;
-    bool is_shared = m->ir->resources[a->resource].kind > VYRE_RESOURCE_SCRATCH;
+    bool is_shared = !vyre_resource_is_global(&m->ir->resources[a->resource]);
     if (m->ir->resources[a->resource].kind == VYRE_RESOURCE_CONSTANT) {
         return NULL;
     }
@@ -389,7 +389,7 @@ static cell *find_cell(const access *a) {
 }
 
 static bool find_atomics(access *a) {
-    bool is_shared = a->m->ir->resources[a->resource].kind > VYRE_RESOURCE_SCRATCH;
+    bool is_shared = !vyre_resource_is_global(&a->m->ir->resources[a->resource]);
     pool *p = is_shared ? &a->f->watch->atomics : &a->m->watch->atomics;
     if (a->is_atomic && !a->cell->atomics) {
         a->cell->atomics = pool_take(a->m, p) & 0x3fffffff;
@@ -423,7 +423,8 @@ static bool watch_lane(machine *m, fiber *f, uint32_t at, uint32_t lane, bool wr
     if (!a.cell) {
         return true;
     }
-    bool is_buffer = m->ir->resources[a.resource].kind == VYRE_RESOURCE_BUFFER;
+    const vyre_resource *row = &m->ir->resources[a.resource];
+    bool is_buffer = row->kind == VYRE_RESOURCE_BUFFER || vyre_resource_is_field(row);
     if (!a.cell->written && !a.writes && !a.is_atomic && !is_buffer &&
         !report_unwritten(m, a.resource, a.index, &a.now)) {
         return false;

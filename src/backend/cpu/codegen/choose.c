@@ -227,12 +227,14 @@ static void visit_arithmetic(estimate *s, const goal *g, uint32_t inst, cost *su
 
 /* Cycles until an element is there, by the cache that the array may fit into. */
 static double memory_latency(const estimate *s, const vyre_resource *resource) {
+    uint32_t stride = vyre_resource_stride(s->ir, resource);
+    resource = vyre_resource_is_field(resource) ? &s->ir->resources[resource->size] : resource;
     uint64_t length = resource->kind > VYRE_RESOURCE_SCRATCH ? resource->length : UINT32_MAX;
     if (resource->kind <= VYRE_RESOURCE_SCRATCH && resource->size != VYRE_NONE &&
         s->ir->sizes[resource->size].op == VYRE_SIZE_CONST && !s->ir->sizes[resource->size].b) {
         length = s->ir->sizes[resource->size].a;
     }
-    uint64_t bytes = length * vyre_type_bytes(vyre_resource_type(resource));
+    uint64_t bytes = length * stride;
     return bytes <= 32768 ? 5 : bytes <= 524288 ? 10 : 14;
 }
 

@@ -144,12 +144,17 @@ static uint64_t known_length(const vyre_ir *ir, const vyre_resource *row) {
 /* The pointer and the length of an array, from the tables of the frame. */
 static void find_array(emit *e, uint32_t resource, uint32_t arrays, uint32_t lengths) {
     const vyre_resource *row = &e->ir->resources[resource];
-    bool is_far = row->kind == VYRE_RESOURCE_BUFFER || row->kind == VYRE_RESOURCE_SCRATCH;
+    bool is_far = vyre_resource_is_global(row), is_field = vyre_resource_is_field(row);
+    uint32_t in_table = is_field ? row->size : resource;
     if (is_far) {
-        e->arrays[resource] = emit_table_entry(e, "ptr", arrays, 8ull * resource);
+        e->arrays[resource] = emit_table_entry(e, "ptr", arrays, 8ull * in_table);
+    }
+    if (is_field) {
+        e->arrays[resource] = emit_offset(e, e->arrays[resource], row->length);
+        row = &e->ir->resources[row->size];
     }
     e->lengths[resource] = is_far && !has_known_length(e->ir, row)
-                               ? emit_table_entry(e, "i64", lengths, 8ull * resource)
+                               ? emit_table_entry(e, "i64", lengths, 8ull * in_table)
                                : cpu_write_const(&e->w, VYRE_TYPE_U64, 1, known_length(e->ir, row));
     if (row->kind == VYRE_RESOURCE_CONSTANT) {
         e->arrays[resource] = emit_put(e, "getelementptr i8, ptr @constant_%u, i64 0", resource);
@@ -409,8 +414,13 @@ static void emit_chunk_function(emit *e, uint32_t count, vyre_strbuf *out) {
     clear_arrays(e, VYRE_RESOURCE_PRIVATE);
     uint32_t rest = emit_label(e);
     open_phase(e, rest);
+    uint32_t behind;
+    out->failed |= !emit_flat(e, &behind);
     emit_region_block(e, vyre_phase_block(e->phase));
     emit_start(e, rest);
+    if (behind) {
+        emit_start(e, behind);
+    }
     end_function(e, out, vyre_strbuf_string(&head));
     out->failed |= head.failed;
     vyre_strbuf_free(&head);

@@ -125,8 +125,8 @@ static void atomic_unrolled(emit *e, uint32_t inst, uint32_t wide, uint32_t mask
         uint32_t behind = emit_label(e);
         emit_branch(e, lane_of(e, VYRE_TYPE_BOOL, mask, lane), body, behind);
         emit_start(e, body);
-        uint32_t pointer =
-            emit_pointer_to(e, start, lane_of(e, VYRE_TYPE_U64, wide, lane), vyre_type_bytes(type));
+        uint32_t pointer = emit_pointer_to(e, start, lane_of(e, VYRE_TYPE_U64, wide, lane),
+                                           emit_element_bytes(e, resource));
         uint32_t old =
             emit_atomic_at(e, i, type, pointer, values ? lane_of(e, type, values, lane) : 0,
                            others ? lane_of(e, type, others, lane) : 0);
@@ -178,8 +178,8 @@ static void atomic_lanes(emit *e, uint32_t inst) {
     if (width < 64) {
         lane = emit_put(e, "zext i%u %%t%u to i64", width, lane);
     }
-    uint32_t pointer =
-        emit_pointer_to(e, start, lane_of(e, VYRE_TYPE_U64, wide, lane), vyre_type_bytes(type));
+    uint32_t pointer = emit_pointer_to(e, start, lane_of(e, VYRE_TYPE_U64, wide, lane),
+                                       emit_element_bytes(e, resource));
     uint32_t old = emit_atomic_at(e, i, type, pointer, values ? lane_of(e, type, values, lane) : 0,
                                   others ? lane_of(e, type, others, lane) : 0);
     if (gives) {
@@ -227,7 +227,7 @@ static bool atomic_together(emit *e, uint32_t inst) {
     uint32_t sum = emit_put(e, "call %s @llvm.vector.reduce.%s.%s(%s %%t%u)",
                             cpu_type(type, 1).text, u.reduces, suffix.text, text.text, values);
     uint32_t pointer =
-        emit_pointer_to(e, emit_array_start(e, resource), wide, vyre_type_bytes(type));
+        emit_pointer_to(e, emit_array_start(e, resource), wide, emit_element_bytes(e, resource));
     emit_atomic_at(e, i, type, pointer, sum, 0);
     emit_start(e, behind);
     return true;
@@ -240,8 +240,8 @@ void emit_atomic(emit *e, uint32_t inst) {
     if (is_load && !cpu_varies(&e->facts, index)) {
         vyre_type type = emit_element_type(e, resource);
         uint32_t wide = emit_one_index(e, index);
-        uint32_t at =
-            emit_pointer_to(e, emit_array_start(e, resource), wide, vyre_type_bytes(type));
+        uint32_t at = emit_pointer_to(e, emit_array_start(e, resource), wide,
+                                      emit_element_bytes(e, resource));
         if (!emit_is_inside(e, inst)) {
             at = emit_safe_pointer(e, emit_inside(e, wide, e->lengths[resource], 1), at);
         }

@@ -7,6 +7,10 @@
 #include "ir/cases.h"
 #include "ir/lookup.h"
 
+uint32_t emit_element_bytes(const emit *e, uint32_t resource) {
+    return vyre_resource_stride(e->ir, &e->ir->resources[resource]);
+}
+
 vyre_type emit_element_type(const emit *e, uint32_t resource) {
     return vyre_resource_type(&e->ir->resources[resource]);
 }
@@ -79,8 +83,8 @@ uint32_t emit_load_uniform(emit *e, uint32_t inst, uint32_t index) {
     vyre_type type = emit_element_type(e, resource);
     uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, vyre_access_index(e->ir, i)), 1, index);
     e->touched = resource;
-    uint32_t id =
-        emit_load_at(e, type, 1, element_pointer(e, inst, resource, wide, vyre_type_bytes(type)));
+    uint32_t id = emit_load_at(
+        e, type, 1, element_pointer(e, inst, resource, wide, emit_element_bytes(e, resource)));
     e->touched = VYRE_NONE;
     return id;
 }
@@ -152,8 +156,7 @@ static uint32_t load_masked(emit *e, vyre_type type, uint32_t pointer, uint32_t 
 
 /* Indices of all lanes in 64 bits; of private arrays, with the lane in it. */
 uint32_t emit_lane_pointers(emit *e, uint32_t resource, uint32_t wide) {
-    uint32_t start = emit_array_start(e, resource),
-             bytes = vyre_type_bytes(emit_element_type(e, resource));
+    uint32_t start = emit_array_start(e, resource), bytes = emit_element_bytes(e, resource);
     if (e->ir->resources[resource].kind != VYRE_RESOURCE_PRIVATE) {
         return pointers_to(e, start, wide, bytes);
     }
@@ -212,11 +215,11 @@ static void emit_load(emit *e, uint32_t inst) {
     emit_span span;
     if (!cpu_varies(&e->facts, index)) {
         uint32_t wide = emit_one_index(e, index);
-        uint64_t bytes = (uint64_t)vyre_type_bytes(type) * (is_private ? e->lanes : 1);
+        uint64_t bytes = (uint64_t)vyre_resource_stride(e->ir, array) * (is_private ? e->lanes : 1);
         uint32_t at = element_pointer(e, inst, vyre_access_resource(i), wide, bytes);
         emit_define(e, inst, emit_load_at(e, type, is_private ? e->lanes : 1, at));
-    } else if (is_private || emit_stride_of(e, index).stride != 1 ||
-               !emit_find_span(e, inst, 0, 1, &span)) {
+    } else if (is_private || vyre_resource_is_field(array) ||
+               emit_stride_of(e, index).stride != 1 || !emit_find_span(e, inst, 0, 1, &span)) {
         if (!emit_load_span(e, inst)) {
             emit_define(e, inst, emit_load_lanes(e, inst));
         }
@@ -225,7 +228,7 @@ static void emit_load(emit *e, uint32_t inst) {
     }
 }
 
-static void store_lanes(emit *e, uint32_t inst, uint32_t value) {
+void emit_store_lanes(emit *e, uint32_t inst, uint32_t value) {
     const vyre_inst *i = &e->ir->insts[inst];
     uint32_t resource = vyre_access_resource(i);
     uint32_t wide = emit_lane_indices(e, vyre_access_index(e->ir, i));
@@ -254,11 +257,10 @@ static void store_private(emit *e, uint32_t inst, uint32_t value) {
     }
 }
 
-/* Lanes one by one, at a constant distance. */
-static void store_spaced(emit *e, vyre_type type, uint32_t value, const emit_span *span) {
-    uint64_t distance = (uint64_t)span->stride * vyre_type_bytes(type);
+void emit_store_spaced(emit *e, vyre_type type, uint32_t value, const emit_span *span,
+                       uint64_t offset) {
     for (uint32_t lane = 0; lane < e->lanes; lane++) {
-        uint32_t at = emit_offset(e, span->pointer, distance * lane);
+        uint32_t at = emit_offset(e, span->pointer, span->distance * lane + offset);
         uint32_t one = emit_put(e, "extractelement %s %%t%u, i64 %u", cpu_type(type, e->lanes).text,
                                 value, lane);
         emit_store_at(e, type, 1, at, one);
@@ -270,17 +272,20 @@ static void emit_store(emit *e, uint32_t inst) {
     const vyre_resource *array = vyre_access_array(e->ir, i);
     vyre_type type = vyre_resource_type(array);
     bool is_private = array->kind == VYRE_RESOURCE_PRIVATE;
-    uint32_t value = emit_vector(e, vyre_access_value(e->ir, i));
     emit_span span;
+    if (emit_store_span(e, inst)) {
+        return;
+    }
+    uint32_t value = emit_vector(e, vyre_access_value(e->ir, i));
     if (is_private && !cpu_varies(&e->facts, vyre_access_index(e->ir, i))) {
         store_private(e, inst, value);
         return;
     }
     if (is_private || !emit_find_span(e, inst, 0, 1, &span)) {
-        store_lanes(e, inst, value);
+        emit_store_lanes(e, inst, value);
         return;
     }
-    bool is_row = span.stride == 1;
+    bool is_row = span.distance == vyre_type_bytes(type);
     if (!span.inside && is_row) {
         store_masked(e, type, value, span.pointer, e->mask);
         return;
@@ -298,11 +303,11 @@ static void emit_store(emit *e, uint32_t inst) {
     if (is_row) {
         store_masked(e, type, value, span.pointer, e->mask);
     } else {
-        store_spaced(e, type, value, &span);
+        emit_store_spaced(e, type, value, &span, 0);
     }
     emit_jump(e, behind);
     emit_start(e, lanes);
-    store_lanes(e, inst, value);
+    emit_store_lanes(e, inst, value);
     emit_start(e, behind);
 }
 
@@ -357,12 +362,13 @@ static void emit_straight_element(emit *e, uint32_t inst) {
     vyre_type type = emit_element_type(e, resource);
     uint32_t wide = emit_widen(e, vyre_operand_type(e->ir, index), 1, emit_operand(e, index));
     if (i->op == VYRE_OP_LOAD) {
-        uint32_t at = element_pointer(e, inst, resource, wide, vyre_type_bytes(type));
+        uint32_t at = element_pointer(e, inst, resource, wide, emit_element_bytes(e, resource));
         emit_define(e, inst, emit_load_at(e, type, 1, at));
         return;
     }
     uint32_t value = emit_operand(e, vyre_access_value(e->ir, i));
-    uint32_t at = emit_pointer_to(e, emit_array_start(e, resource), wide, vyre_type_bytes(type));
+    uint32_t at =
+        emit_pointer_to(e, emit_array_start(e, resource), wide, emit_element_bytes(e, resource));
     if (!emit_is_inside(e, inst)) {
         uint32_t inside = emit_inside(e, wide, e->lengths[resource], 1);
         e->sink = e->sink ? e->sink : emit_variable(e, VYRE_TYPE_U64, 1);
@@ -385,7 +391,8 @@ static void emit_element(emit *e, uint32_t inst) {
     if (!emit_is_inside(e, inst)) {
         check_element(e, resource, wide, slot, behind);
     }
-    uint32_t at = emit_pointer_to(e, emit_array_start(e, resource), wide, vyre_type_bytes(type)),
+    uint32_t at = emit_pointer_to(e, emit_array_start(e, resource), wide,
+                                  emit_element_bytes(e, resource)),
              old = 0;
     if (i->op == VYRE_OP_LOAD) {
         old = emit_load_at(e, type, 1, at);
@@ -407,7 +414,9 @@ emit_alias_text emit_alias(const emit *e) {
     emit_alias_text alias = {""};
     uint32_t count = e->ir->resource_count;
     if (e->touched != VYRE_NONE && count <= EMIT_MOST_SCOPES) {
-        uint32_t list = 2 + count + e->touched;
+        /* Fields of a record may be accessed together. */
+        const vyre_resource *row = &e->ir->resources[e->touched];
+        uint32_t list = 2 + count + (vyre_resource_is_field(row) ? row->size : e->touched);
         snprintf(alias.text, sizeof alias.text, ", !alias.scope !%u, !noalias !%u", list,
                  list + count);
     }

@@ -49,23 +49,30 @@ bool emit_find_span(emit *e, uint32_t inst, int64_t below, uint32_t count, emit_
     uint32_t resource = vyre_access_resource(i), index = vyre_access_index(e->ir, i);
     vyre_type type = vyre_operand_type(e->ir, index);
     vyre_stride form = emit_stride_of(e, index);
+    bool is_field = vyre_resource_is_field(&e->ir->resources[resource]);
     if (form.kind != VYRE_STRIDE_AFFINE || !is_wide_enough(type) || form.stride < 1 ||
         form.stride > MOST_STRIDE) {
         return false;
     }
     uint32_t first = emit_widen(e, type, 1, emit_first(e, index));
-    if (below) {
+    if (below && !is_field) {
         first = emit_put(e, "sub i64 %%t%u, %lld", first, (long long)below);
     }
     bool tested, inside = all_inside(e, inst, count, &tested);
-    *out = (emit_span){.stride = form.stride};
-    out->pointer = emit_pointer_to(e, emit_array_start(e, resource), first,
-                                   vyre_type_bytes(emit_element_type(e, resource)));
+    uint32_t bytes = emit_element_bytes(e, resource);
+    *out = (emit_span){.distance = (uint64_t)form.stride * bytes};
+    out->pointer = emit_pointer_to(e, emit_array_start(e, resource), first, bytes);
+    if (below && is_field) {
+        out->pointer =
+            emit_put(e, "getelementptr i8, ptr %%t%u, i64 %lld", out->pointer,
+                     -below * (long long)vyre_type_bytes(emit_element_type(e, resource)));
+    }
     /* Lane 0 must run for its index to be one of the array. */
     out->masked = !tested && inside && form.exact && e->mask == e->whole;
     if (!tested && !out->masked) {
+        uint32_t own = is_field ? 1 : count; /* a record is one element of its buffer */
         out->inside =
-            has_room(e, resource, type, first, (uint64_t)form.stride * (e->lanes - 1) + count);
+            has_room(e, resource, type, first, (uint64_t)form.stride * (e->lanes - 1) + own);
     }
     return true;
 }
@@ -141,11 +148,10 @@ static void transpose(emit *e, uint32_t bits, uint32_t words, uint32_t *vectors)
 /* The words of each lane, one after the other. */
 static void load_rows(emit *e, const emit_span *span, uint32_t element, uint32_t bits,
                       uint32_t words, uint32_t *rows) {
-    uint64_t distance = (uint64_t)span->stride * element;
     char type[32];
     snprintf(type, sizeof type, words > 1 ? "<%u x i%u>" : "i%u", words > 1 ? words : bits, bits);
     for (uint32_t lane = 0; lane < e->lanes; lane++) {
-        uint32_t at = emit_offset(e, span->pointer, distance * lane);
+        uint32_t at = emit_offset(e, span->pointer, span->distance * lane);
         rows[lane] =
             emit_put(e, "load %s, ptr %%t%u, align %u%s", type, at, element, emit_alias(e).text);
     }
@@ -155,7 +161,7 @@ static void load_rows(emit *e, const emit_span *span, uint32_t element, uint32_t
 static void load_words(emit *e, const emit_span *span, uint32_t element, uint32_t bits,
                        uint32_t words, uint32_t *vectors) {
     uint32_t rows[64], lanes = e->lanes;
-    if (words == 1 && (uint64_t)span->stride * element * 8 == bits) { /* side by side */
+    if (words == 1 && span->distance * 8 == bits) { /* side by side */
         vectors[0] = emit_put(e, "load <%u x i%u>, ptr %%t%u, align %u%s", lanes, bits,
                               span->pointer, element, emit_alias(e).text);
         return;
@@ -213,21 +219,31 @@ static uint32_t element_of(emit *e, vyre_type type, const uint32_t *vectors, uin
     return emit_from_memory(e, type, e->lanes, id);
 }
 
-/* The members of a group that are loaded with one of them: a power of 2, no more than fit. */
+/* The members of a group that are accessed with one of them, and how many elements that takes: a
+ * power of 2, no more than fit. */
 typedef struct run {
     uint32_t first, count; /* in the group */
     uint32_t own;          /* which of them the access at hand is */
+    uint32_t lead, all;    /* elements in front of the first that nobody asks for; all of them */
 } run;
 
-static run find_run(const emit *e, const vyre_access_group *group, uint32_t inst, uint32_t bytes) {
+static const run run_of_one = {.count = 1, .all = 1};
+
+/* How many elements may be accessed at once. */
+static uint32_t most_elements(const emit *e, uint32_t bytes) {
     uint32_t most = MOST_WORDS < e->lanes ? MOST_WORDS : e->lanes;
-    run r = {0, 1, 0};
-    most *= bytes < 4 ? 4 / bytes : 1;
+    return most * (bytes < 4 ? 4 / bytes : 1);
+}
+
+static run find_run(const emit *e, const vyre_access_group *group, uint32_t inst, uint32_t bytes) {
+    uint32_t most = most_elements(e, bytes);
+    run r = run_of_one;
     for (uint32_t left = group->count; left;) {
         r.count = 1;
         while (r.count * 2 <= left && r.count * 2 <= most) {
             r.count *= 2;
         }
+        r.all = r.count;
         for (r.own = 0; r.own < r.count; r.own++) {
             if (group->members[r.first + r.own] == inst) {
                 return r;
@@ -236,15 +252,37 @@ static run find_run(const emit *e, const vyre_access_group *group, uint32_t inst
         r.first += r.count;
         left -= r.count;
     }
-    return (run){0, 1, 0};
+    return run_of_one;
 }
 
-/* Lane by lane, where not all is inside: an element beside the access's own. */
+static const vyre_resource *member_array(const emit *e, uint32_t inst) {
+    return vyre_access_array(e->ir, &e->ir->insts[inst]);
+}
+
+/* Fields that are loaded may come with others of their record, so that they are a power of 2. */
+static run find_fields(const emit *e, const vyre_access_group *group, uint32_t inst,
+                       uint32_t bytes) {
+    run r = {.count = group->count, .all = 1};
+    const vyre_resource *first = member_array(e, group->members[0]);
+    uint32_t record = vyre_resource_stride(e->ir, first) / bytes, start = first->length / bytes;
+    while (r.all < r.count) {
+        r.all *= 2;
+    }
+    if (r.all > record || r.all > most_elements(e, bytes)) {
+        return find_run(e, group, inst, bytes);
+    }
+    r.lead = start + r.all > record ? start + r.all - record : 0;
+    while (group->members[r.own] != inst) {
+        r.own++;
+    }
+    return r;
+}
+
+/* Lane by lane, where not all is inside: an element beside the access's own, or a field. */
 static uint32_t load_beside(emit *e, uint32_t inst, uint32_t member, int64_t distance) {
-    const vyre_inst *i = &e->ir->insts[inst];
-    uint32_t resource = vyre_access_resource(i);
-    uint32_t wide = emit_lane_indices(e, vyre_access_index(e->ir, i));
-    if (distance) {
+    uint32_t resource = vyre_access_resource(&e->ir->insts[member]);
+    uint32_t wide = emit_lane_indices(e, vyre_access_index(e->ir, &e->ir->insts[inst]));
+    if (distance && !vyre_resource_is_field(&e->ir->resources[resource])) {
         uint32_t by = cpu_write_const(&e->w, VYRE_TYPE_U64, e->lanes, (uint64_t)distance);
         wide = emit_put(e, "add <%u x i64> %%t%u, %%t%u", e->lanes, wide, by);
     }
@@ -252,24 +290,32 @@ static uint32_t load_beside(emit *e, uint32_t inst, uint32_t member, int64_t dis
                        emit_inside_mask(e, member, wide));
 }
 
+static vyre_type member_type(const emit *e, uint32_t inst) {
+    return vyre_resource_type(member_array(e, inst));
+}
+
 bool emit_load_span(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     const vyre_resource *array = vyre_access_array(e->ir, i);
-    vyre_type type = vyre_resource_type(array);
-    uint32_t bytes = vyre_type_bytes(type);
+    uint32_t bytes = vyre_type_bytes(vyre_resource_type(array));
+    bool is_field = vyre_resource_is_field(array);
     emit_span span;
     const vyre_access_group *group = vyre_access_group_of(&e->accesses, inst);
-    run r = group ? find_run(e, group, inst, bytes) : (run){0, 1, 0};
-    if (i->op != VYRE_OP_LOAD || array->kind == VYRE_RESOURCE_PRIVATE ||
-        !emit_find_span(e, inst, r.own, r.count, &span)) {
+    run r = !group     ? run_of_one
+            : is_field ? find_fields(e, group, inst, bytes)
+                       : find_run(e, group, inst, bytes);
+    if (i->op != VYRE_OP_LOAD || array->kind == VYRE_RESOURCE_PRIVATE || (is_field && r.all == 1) ||
+        !emit_find_span(e, inst, r.lead + r.own, r.all, &span)) {
         return false;
     }
-    uint32_t bits = r.count * bytes <= 8 ? r.count * bytes * 8 : bytes == 8 ? 64 : 32;
-    uint32_t words = r.count * bytes * 8 / bits, vectors[MOST_WORDS] = {0}, slots[MOST_WORDS * 4];
+    uint32_t bits = r.all * bytes <= 8 ? r.all * bytes * 8 : bytes == 8 ? 64 : 32;
+    uint32_t words = r.all * bytes * 8 / bits, vectors[MOST_WORDS] = {0}, slots[MOST_WORDS * 4];
+    uint32_t members[MOST_WORDS * 4];
     uint32_t inside = span.masked ? emit_all(e, e->mask) : span.inside;
     uint32_t fast = emit_label(e), slow = emit_label(e), behind = emit_label(e);
     for (uint32_t k = 0; k < r.count; k++) {
-        slots[k] = emit_variable(e, type, e->lanes);
+        members[k] = group ? group->members[r.first + k] : inst;
+        slots[k] = emit_variable(e, member_type(e, members[k]), e->lanes);
     }
     if (inside) {
         emit_branch(e, inside, fast, slow);
@@ -277,22 +323,104 @@ bool emit_load_span(emit *e, uint32_t inst) {
     }
     load_words(e, &span, bytes, bits, words, vectors);
     for (uint32_t k = 0; k < r.count; k++) {
-        emit_assign(e, type, e->lanes, slots[k], element_of(e, type, vectors, bits, k));
+        vyre_type type = member_type(e, members[k]);
+        emit_assign(e, type, e->lanes, slots[k], element_of(e, type, vectors, bits, r.lead + k));
     }
     if (inside) {
         emit_jump(e, behind);
         emit_start(e, slow);
         for (uint32_t k = 0; k < r.count; k++) {
-            uint32_t member = group ? group->members[r.first + k] : inst;
-            emit_assign(e, type, e->lanes, slots[k],
-                        load_beside(e, inst, member, (int64_t)k - (int64_t)r.own));
+            emit_assign(e, member_type(e, members[k]), e->lanes, slots[k],
+                        load_beside(e, inst, members[k], (int64_t)k - (int64_t)r.own));
         }
         emit_start(e, behind);
     }
     for (uint32_t k = 0; k < r.count; k++) {
-        uint32_t member = group ? group->members[r.first + k] : inst;
-        emit_define(e, member, emit_read(e, type, e->lanes, slots[k]));
-        e->loaded[member - e->phase->first] = member != inst;
+        emit_define(e, members[k], emit_read(e, member_type(e, members[k]), e->lanes, slots[k]));
+        e->loaded[members[k] - e->phase->first] = members[k] != inst;
     }
+    return true;
+}
+
+/* A value as n-bit integers. */
+static uint32_t as_words(emit *e, vyre_type type, uint32_t bits, uint32_t value) {
+    bool is_float = type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64;
+    return is_float ? emit_put(e, "bitcast %s %%t%u to <%u x i%u>", cpu_type(type, e->lanes).text,
+                               value, e->lanes, bits)
+                    : value;
+}
+
+/* `words` words of each lane, a power of 2, from that many vectors. */
+static void store_words(emit *e, const emit_span *span, uint64_t offset, uint32_t bits,
+                        uint32_t words, uint32_t *vectors) {
+    transpose(e, bits, words, vectors);
+    for (uint32_t lane = 0; lane < e->lanes; lane++) {
+        uint32_t from[MOST_WORDS];
+        for (uint32_t k = 0; k < words; k++) {
+            from[k] = lane / words * words + k;
+        }
+        uint32_t whole = vectors[lane % words];
+        uint32_t row = shuffle(e, bits, e->lanes, whole, whole, from, words);
+        uint32_t at = emit_offset(e, span->pointer, span->distance * lane + offset);
+        emit_line(e, "store <%u x i%u> %%t%u, ptr %%t%u, align %u%s", words, bits, row, at,
+                  bits / 8, emit_alias(e).text);
+    }
+}
+
+/* All fields of a group, where all lanes run and all records are inside. */
+static void store_records(emit *e, const vyre_access_group *group, const emit_span *span,
+                          const uint32_t *values, uint32_t bytes) {
+    uint32_t most = most_elements(e, bytes);
+    for (uint32_t first = 0; first < group->count;) {
+        uint32_t count = 1, vectors[MOST_WORDS];
+        while (count * 2 <= most && first + count * 2 <= group->count) {
+            count *= 2;
+        }
+        for (uint32_t k = 0; k < count; k++) {
+            vectors[k] = as_words(e, member_type(e, group->members[first + k]), bytes * 8,
+                                  values[first + k]);
+        }
+        if (count > 1) {
+            store_words(e, span, (uint64_t)first * bytes, bytes * 8, count, vectors);
+        } else {
+            emit_store_spaced(e, member_type(e, group->members[first]), values[first], span,
+                              (uint64_t)first * bytes);
+        }
+        first += count;
+    }
+}
+
+bool emit_store_span(emit *e, uint32_t inst) {
+    const vyre_access_group *group = vyre_access_group_of(&e->accesses, inst);
+    uint32_t bytes = vyre_type_bytes(member_type(e, inst)), last = inst, own = 0;
+    if (!group || !group->fields || bytes < 4) {
+        return false;
+    }
+    uint32_t values[VYRE_ACCESS_MEMBERS];
+    for (uint32_t k = 0; k < group->count; k++) {
+        last = group->members[k] > last ? group->members[k] : last;
+        own = group->members[k] == inst ? k : own;
+    }
+    if (inst != last) {
+        return true;
+    }
+    for (uint32_t k = 0; k < group->count; k++) {
+        values[k] = emit_vector(e, vyre_access_value(e->ir, &e->ir->insts[group->members[k]]));
+    }
+    emit_span span;
+    uint32_t fast = emit_label(e), slow = emit_label(e), behind = emit_label(e);
+    if (emit_find_span(e, inst, own, group->count, &span)) {
+        uint32_t inside = emit_all(e, e->mask);
+        inside = span.inside ? emit_put(e, "and i1 %%t%u, %%t%u", inside, span.inside) : inside;
+        emit_branch(e, inside, fast, slow);
+        emit_start(e, fast);
+        store_records(e, group, &span, values, bytes);
+        emit_jump(e, behind);
+    }
+    emit_start(e, slow);
+    for (uint32_t k = 0; k < group->count; k++) {
+        emit_store_lanes(e, group->members[k], values[k]);
+    }
+    emit_start(e, behind);
     return true;
 }

@@ -5,6 +5,7 @@
  *   emit_memory.c  arrays                                    emit_subgroup.c   subgroups
  *   emit_span.c    lanes at constant distances               emit_atomic.c     atomics
  *   emit_check.c   bounds                                    emit_group.c      workgroups that wait
+ *   emit_flat.c    records as plain numbers
  */
 #ifndef VYRE_CPU_CODEGEN_EMIT_STATE_H
 #define VYRE_CPU_CODEGEN_EMIT_STATE_H
@@ -223,6 +224,8 @@ void emit_stop_check(emit *e, uint32_t away);
 
 /* Arrays: types, starts, pointers to elements by their numbers in 64 bits. */
 vyre_type emit_element_type(const emit *e, uint32_t resource);
+/* From one element to the next. */
+uint32_t emit_element_bytes(const emit *e, uint32_t resource);
 cpu_type_text emit_suffix(vyre_type type, uint32_t lanes); /* what intrinsics call it */
 uint32_t emit_array_start(emit *e, uint32_t resource);
 uint32_t emit_widen(emit *e, vyre_type type, uint32_t lanes, uint32_t index);
@@ -252,17 +255,29 @@ void emit_loop_tested(emit *e, uint32_t inst, bool tested);
 
 /* Elements that lie at a constant distance from lane to lane. */
 typedef struct emit_span {
-    uint32_t pointer; /* to the first element of lane 0 */
-    uint32_t inside;  /* i1: all elements of all lanes are inside; 0: they are for sure */
-    bool masked;      /* only those of lanes that run are inside: a mask is needed */
-    int64_t stride;   /* elements from lane to lane */
+    uint32_t pointer;  /* to the first element of lane 0 */
+    uint32_t inside;   /* i1: all elements of all lanes are inside; 0: they are for sure */
+    bool masked;       /* only those of lanes that run are inside: a mask is needed */
+    uint64_t distance; /* bytes from lane to lane */
 } emit_span;
-/* `below` is how far in front of the access's own element the first of `count` elements lies.
- * False if distances differ or are too large. */
+/* `below` is how far in front of the access's own element the first of `count` elements lies; of
+ * fields, elements are what their record consists of. False if distances differ or are too large.
+ */
 bool emit_find_span(emit *e, uint32_t inst, int64_t below, uint32_t count, emit_span *out);
 uint32_t emit_all(emit *e, uint32_t mask);
 /* Loads of what lies at a distance of more than 1, with neighbours; false: nothing was done. */
 bool emit_load_span(emit *e, uint32_t inst);
+/* The same for stores of fields of one record, which are done with the last of them. */
+bool emit_store_span(emit *e, uint32_t inst);
+/* Stores of each lane by itself: at a constant distance, so many bytes on; or anywhere. */
+void emit_store_spaced(emit *e, vyre_type type, uint32_t value, const emit_span *span,
+                       uint64_t offset);
+void emit_store_lanes(emit *e, uint32_t inst, uint32_t value);
+
+/* Where a phase computes all fields of its records alike: code for chunks whose records are all
+ * inside, and the label behind it, else 0. What follows is for all other chunks. False without
+ * memory. */
+bool emit_flat(emit *e, uint32_t *out_behind);
 
 /* The iterations of a `for`, counted in 64 bits. */
 typedef struct emit_range {

@@ -243,7 +243,7 @@ static vyre_status compile(const vyre_backend *backend, const vyre_compile *comp
 static uint32_t features(const vyre_backend *backend) {
     (void)backend;
     return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC | VYRE_FEATURE_STEPS |
-           VYRE_FEATURE_CONSTANT_ARRAYS;
+           VYRE_FEATURE_CONSTANT_ARRAYS | VYRE_FEATURE_RECORDS;
 }
 
 static uint32_t subgroup_size(const vyre_backend *backend) {

@@ -85,7 +85,7 @@ static void weigh(const vyre_ir *ir, uint32_t index, cpu_phase *out_phase) {
         cost += (uint64_t)info->cost * (in_loop ? ITERATIONS : 1);
         out_phase->may_wait |= in_loop && info->effects & VYRE_EFFECT_ATOMIC &&
                                info->effects & VYRE_EFFECT_READ &&
-                               vyre_access_array(ir, inst)->kind <= VYRE_RESOURCE_SCRATCH;
+                               vyre_resource_is_global(vyre_access_array(ir, inst));
     }
     uint32_t invocations = phase->workgroup[0]
                                ? phase->workgroup[0] * phase->workgroup[1] * phase->workgroup[2]

@@ -8,6 +8,7 @@
 #include "backend/cpu/runtime/watch.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 #include "runtime/places.h"
 #include "runtime/plan.h"
@@ -202,7 +203,7 @@ static vyre_status run_steps(run *r, uint32_t first, uint32_t end) {
 }
 
 static uint64_t array_bytes(const run *r, uint32_t resource) {
-    return r->lengths[resource] * vyre_type_bytes((vyre_type)r->ir->resources[resource].type);
+    return r->lengths[resource] * vyre_resource_stride(r->ir, &r->ir->resources[resource]);
 }
 
 /* Fills an array with the zeros that it starts as, unless the program overwrites them all unseen.
@@ -229,7 +230,8 @@ static vyre_status start(run *r, const cpu_executable *executable, const vyre_ca
     r->swaps = vyre_places_change(ir);
     r->spare = NULL;
     if (executable->was_split) {
-        vyre_status status = vyre_plan_init_again(&r->plan, executable->program, true, call);
+        vyre_status status =
+            vyre_plan_init_again(&r->plan, executable->program, executable->program, true, call);
         if (status) {
             return status;
         }
@@ -352,8 +354,8 @@ static vyre_status run_all(run *r) {
     return status;
 }
 
-static bool is_aligned(const void *data, vyre_type type) {
-    return (uintptr_t)data % vyre_type_bytes(type) == 0;
+static bool is_aligned(const run *r, const void *data, uint32_t resource) {
+    return (uintptr_t)data % vyre_resource_alignment(r->ir, &r->ir->resources[resource]) == 0;
 }
 
 /* Puts the buffers of a run in place. What is not aligned to its elements works in memory of its
@@ -369,7 +371,7 @@ static vyre_status place_on_host(run *r, vyre_output *outputs, uint8_t **aside) 
         bool is_input = r->ir->resources[row].access == VYRE_ACCESS_IN;
         uint8_t *place = is_input ? (uint8_t *)(uintptr_t)from : outputs[output++].data;
         uint64_t bytes = array_bytes(r, row);
-        bool moves = !is_aligned(place, (vyre_type)r->ir->args[arg].type);
+        bool moves = !is_aligned(r, place, row);
         if (moves) {
             place = aside[arg] = cpu_memory_take((size_t)bytes);
             if (!place) {

@@ -80,7 +80,7 @@ static bool in_open_loop(const vyre_walk *at) {
 }
 
 static bool is_global(const vyre_ir *ir, uint32_t resource) {
-    return ir->resources[resource].kind <= VYRE_RESOURCE_SCRATCH;
+    return vyre_resource_is_global(&ir->resources[resource]);
 }
 
 bool cuda_is_inverse_root(const vyre_ir *ir, const vyre_inst *i) {
@@ -147,8 +147,9 @@ static void count_gain(const cuda_facts *f, uint32_t inst, bool in_loop, gain *g
     }
     const cuda_fact *index = cuda_fact_of(f, vyre_access_index(f->ir, i));
     const vyre_access_group *group = vyre_access_group_of(&f->accesses, inst);
-    bool is_plain = i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE;
-    bool is_wide = i->op == VYRE_OP_LOAD && index->unit && group && group->in_bounds &&
+    bool is_field = vyre_resource_is_field(vyre_access_array(f->ir, i));
+    bool is_plain = (i->op == VYRE_OP_LOAD || i->op == VYRE_OP_STORE) && !is_field;
+    bool is_wide = i->op == VYRE_OP_LOAD && !is_field && index->unit && group && group->in_bounds &&
                    is_global(f->ir, vyre_access_resource(i));
     if (is_wide || (is_plain && index->unit && !index->shifted)) {
         uint32_t bytes = vyre_type_bytes(vyre_resource_type(vyre_access_array(f->ir, i)));
@@ -210,6 +211,23 @@ static bool is_small(const vyre_ir *ir, const vyre_phase *phase) {
     return all < FEW_THREADS;
 }
 
+/* Whether records are long enough for several accesses each, and the phase is in need of neither
+ * many registers nor small blocks. */
+static bool has_long_records(const cuda_facts *f) {
+    enum { WIDEST = 16, MOST_INSTRUCTIONS = 150 };
+    bool found = false;
+    for (uint32_t g = 0; g < f->accesses.group_count && !found; g++) {
+        const vyre_access_group *group = &f->accesses.rows[g];
+        const vyre_inst *i = &f->ir->insts[group->head];
+        uint32_t bytes = vyre_resource_stride(f->ir, vyre_access_array(f->ir, i));
+        found = group->fields && bytes > WIDEST && is_unit(f, vyre_access_index(f->ir, i));
+    }
+    return found && f->parts == 1 && f->phase->dimensions == 1 && !f->phase->workgroup[0] &&
+           f->phase->end - f->phase->first <= MOST_INSTRUCTIONS && !f->has_loops &&
+           !f->has_grid_barriers && !f->has_subgroups &&
+           f->phase->first_resource == f->phase->end_resource;
+}
+
 /* Neighbours are written for all parts of a thread or for one, and as rows or not: those whose
  * indices came about in ways that do not look alike go by themselves. */
 static void part_unlike(cuda_facts *f) {
@@ -254,6 +272,7 @@ bool cuda_analyse(cuda_facts *f, const vyre_ir *ir, uint32_t phase, bool own_dom
     }
     f->parts = parts_that_pay(f);
     f->few_threads = is_small(ir, f->phase);
+    f->has_long_records = has_long_records(f);
     return true;
 }
 

@@ -35,6 +35,7 @@ typedef struct cuda_facts {
     bool has_subgroups;     /* operations that exchange values */
     bool has_loops;         /* that may run for long */
     bool few_threads;       /* that alone cannot keep the memory busy */
+    bool has_long_records;  /* little is done but accessing records by several instructions each */
     bool may_wait;          /* for what an earlier workgroup does */
     bool lanes_part; /* subgroup operations stand in code that not the whole workgroup runs */
 } cuda_facts;

@@ -43,7 +43,12 @@ cuda_layout cuda_layout_of(const vyre_ir *ir) {
 bool cuda_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array) {
     for (uint32_t inst = ir->phases[phase].first; inst < ir->phases[phase].end; inst++) {
         const vyre_inst *i = &ir->insts[inst];
-        if (vyre_inst_effects(i) & VYRE_EFFECT_WRITE && vyre_access_resource(i) == array) {
+        if (!(vyre_inst_effects(i) & VYRE_EFFECT_WRITE)) {
+            continue;
+        }
+        const vyre_resource *row = vyre_access_array(ir, i);
+        if (vyre_access_resource(i) == array ||
+            (vyre_resource_is_field(row) && row->size == array)) {
             return true;
         }
     }
@@ -53,7 +58,7 @@ bool cuda_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array) {
 /* Threads along x are as many as the domain has use for, then along y, and the rest along z. */
 cuda_shape cuda_shape_of(const vyre_phase *phase, const cuda_phase_info *info,
                          const uint64_t *domain, uint64_t few) {
-    enum { BITS = 8, ROW = 5 }; /* of CUDA_OPEN_THREADS; a row of 32 threads is as good as any */
+    enum { ROW = 5 }; /* a row of 32 threads is as good as any */
     cuda_shape shape = {{phase->workgroup[0], phase->workgroup[1], phase->workgroup[2]}, {0, 0}};
     if (phase->workgroup[0]) {
         return shape;
@@ -62,7 +67,10 @@ cuda_shape cuda_shape_of(const vyre_phase *phase, const cuda_phase_info *info,
     for (uint32_t d = 1; d < phase->dimensions && threads < few; d++) {
         threads *= domain[d] < few ? domain[d] : few;
     }
-    uint32_t bits[3] = {0}, left = BITS, parts = threads < few ? 1 : info->parts;
+    uint32_t bits[3] = {0}, left = 0, parts = threads < few ? 1 : info->parts;
+    while (UINT32_C(1) << left < info->threads) {
+        left++;
+    }
     for (uint32_t d = 0; d < phase->dimensions; d++) {
         uint32_t most = d == 0 && phase->dimensions > 1 ? ROW : left;
         uint64_t covered = d ? 1 : parts;
@@ -260,7 +268,9 @@ static void choose_launch(emit *e) {
     const cuda_facts *f = &e->facts;
     bool from_memory = e->phase->from_resource != VYRE_NONE;
     *e->info = (cuda_phase_info){
-        .threads = size[0] ? size[0] * size[1] * size[2] : CUDA_OPEN_THREADS,
+        .threads = size[0]               ? size[0] * size[1] * size[2]
+                   : f->has_long_records ? CUDA_RECORD_THREADS
+                                         : CUDA_OPEN_THREADS,
         .parts = f->parts,
         .cooperative = f->has_grid_barriers,
         .ordered = f->may_wait && !f->has_grid_barriers,

@@ -112,7 +112,7 @@ static void read_domain(emit *e) {
         count_open_groups(e);
         return;
     }
-    uint32_t tile = CUDA_OPEN_THREADS;
+    uint32_t tile = e->info->threads;
     cuda_reg sum = cuda_two(w, "add.u64", CUDA_B64, e->domain[0], cuda_u64(tile - 1));
     e->groups[0] = cuda_integer_op(w, VYRE_OP_DIV, VYRE_TYPE_U64, sum, cuda_u64(tile));
     if (e->facts.parts > 1) {
@@ -129,7 +129,7 @@ static cuda_reg find_open(emit *e, uint32_t out) {
     cuda_writer *w = &e->w;
     if (e->phase->dimensions == 1) {
         cuda_reg number = cuda_three(w, "mad.lo.u32", CUDA_B32, e->group[0],
-                                     cuda_u32(CUDA_OPEN_THREADS), e->thread);
+                                     cuda_u32(e->info->threads), e->thread);
         cuda_reg x = cuda_two(w, "mul.wide.u32", CUDA_B64, number, e->parts_now);
         cuda_reg outside = cuda_two(w, "setp.ge.u64", CUDA_PRED, x, e->domain[0]);
         cuda_emit_branch(e, outside, true, out, false);

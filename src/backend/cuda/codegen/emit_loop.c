@@ -171,8 +171,8 @@ static uint32_t how_often(const emit *e, vyre_block body) {
         if ((effects & VYRE_EFFECT_BLOCK && !whole) || effects & VYRE_EFFECT_SYNC) {
             return 1;
         }
-        loads = loads || (i->op == VYRE_OP_LOAD &&
-                          vyre_access_array(e->ir, i)->kind <= VYRE_RESOURCE_SCRATCH);
+        loads = loads ||
+                (i->op == VYRE_OP_LOAD && vyre_resource_is_global(vyre_access_array(e->ir, i)));
     }
     uint64_t size = weight_of(e, body) * (e->end_part - e->first_part);
     uint32_t often = REPEATED;

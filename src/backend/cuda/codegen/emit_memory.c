@@ -6,11 +6,10 @@
 #include "ir/lookup.h"
 
 const char *cuda_emit_space(const emit *e, uint32_t resource) {
-    static const char *const names[] = {[VYRE_RESOURCE_BUFFER] = "global",
-                                        [VYRE_RESOURCE_SCRATCH] = "global",
-                                        [VYRE_RESOURCE_SHARED] = "shared",
-                                        [VYRE_RESOURCE_PRIVATE] = "local",
-                                        [VYRE_RESOURCE_CONSTANT] = "const"};
+    static const char *const names[] = {
+        [VYRE_RESOURCE_BUFFER] = "global",  [VYRE_RESOURCE_SCRATCH] = "global",
+        [VYRE_RESOURCE_SHARED] = "shared",  [VYRE_RESOURCE_PRIVATE] = "local",
+        [VYRE_RESOURCE_CONSTANT] = "const", [VYRE_RESOURCE_FIELD] = "global"};
     return names[e->ir->resources[resource].kind];
 }
 
@@ -32,6 +31,11 @@ static vyre_type element_type(const emit *e, uint32_t resource) {
 bool cuda_emit_is_local(const emit *e, uint32_t resource) {
     vyre_resource_kind kind = (vyre_resource_kind)e->ir->resources[resource].kind;
     return kind == VYRE_RESOURCE_SHARED || kind == VYRE_RESOURCE_PRIVATE;
+}
+
+/* From one element to the next. */
+static uint32_t element_bytes(const emit *e, uint32_t resource) {
+    return vyre_resource_stride(e->ir, &e->ir->resources[resource]);
 }
 
 /* In registers a bool in memory is a byte of its own. */
@@ -77,7 +81,7 @@ cuda_reg cuda_emit_block_start(emit *e, bool is_shared) {
 /* Of an element in global memory. Of one in front of the array, too: its neighbours may be inside.
  */
 static cuda_reg address_of(emit *e, uint32_t resource, vyre_type type, cuda_reg index) {
-    uint32_t bytes = vyre_type_bytes(element_type(e, resource));
+    uint32_t bytes = element_bytes(e, resource);
     cuda_reg base = cuda_emit_base(e, resource);
     return cuda_width(type) == 64
                ? cuda_three(&e->w, "mad.lo.u64", CUDA_B64, index, cuda_u64(bytes), base)
@@ -86,11 +90,14 @@ static cuda_reg address_of(emit *e, uint32_t resource, vyre_type type, cuda_reg 
 }
 
 emit_where cuda_emit_where(emit *e, uint32_t resource, vyre_type type, cuda_reg index) {
-    uint32_t bytes = vyre_type_bytes(element_type(e, resource));
+    uint32_t bytes = element_bytes(e, resource);
     if (!cuda_emit_is_local(e, resource)) {
+        const vyre_resource *row = &e->ir->resources[resource];
+        int64_t in_record = vyre_resource_is_field(row) ? row->length : 0;
         return index.immediate && index.bits * bytes <= INT32_MAX / 2 /* neighbours fit, too */
-                   ? (emit_where){cuda_emit_base(e, resource), (int64_t)(index.bits * bytes)}
-                   : (emit_where){address_of(e, resource, type, index), 0};
+                   ? (emit_where){cuda_emit_base(e, resource),
+                                  (int64_t)(index.bits * bytes) + in_record}
+                   : (emit_where){address_of(e, resource, type, index), in_record};
     }
     uint32_t offset = e->arrays[resource].offset;
     if (index.immediate) {
@@ -141,7 +148,7 @@ static bool add_to_sum(emit *e, uint32_t operand, uint32_t part, uint32_t depth,
 emit_where cuda_emit_where_of(emit *e, uint32_t resource, uint32_t operand, uint32_t part) {
     vyre_type type = vyre_operand_type(e->ir, operand);
     index_sum sum = {0};
-    int64_t bytes = vyre_type_bytes(element_type(e, resource)), most = 1 << 20;
+    int64_t bytes = element_bytes(e, resource), most = (1 << 23) / bytes;
     bool is_sum = cuda_width(type) == 32 && add_to_sum(e, operand, part, SUM_DEPTH, &sum) &&
                   sum.count && sum.number && sum.most <= UINT32_MAX && sum.number < most &&
                   sum.number > -most;
@@ -218,7 +225,7 @@ emit_element cuda_emit_find(emit *e, uint32_t inst, uint32_t part) {
     cuda_reg index = cuda_emit_operand(e, operand, part);
     emit_element found = {.inside = cuda_none()};
     uint64_t length = e->ir->resources[resource].length;
-    bool has_length = e->ir->resources[resource].kind > VYRE_RESOURCE_SCRATCH;
+    bool has_length = !vyre_resource_is_global(&e->ir->resources[resource]);
     if (index.immediate && (has_length ? index.bits >= length
                                        : index.bits > UINT32_MAX ||
                                              (cuda_is_signed(type) && index.bits > INT32_MAX))) {

@@ -2,6 +2,8 @@
  * one invocation (groups), done by few instructions. Whether a run is aligned and inside is looked
  * at when it comes to that, where it is not known; otherwise its elements are accessed one by one.
  */
+#include <stdio.h>
+
 #include "backend/cuda/codegen/emit_state.h"
 #include "ir/lookup.h"
 
@@ -11,10 +13,13 @@ typedef struct run {
     uint32_t resource, count;
     vyre_type type; /* of an element */
     vyre_type index_type;
-    uint32_t bytes; /* of an element */
-    cuda_reg first; /* index */
-    bool is_inside; /* known */
-    bool from_base; /* aligned if the array is; else its address tells */
+    uint32_t bytes;  /* of an element */
+    cuda_reg first;  /* index */
+    bool is_inside;  /* known */
+    bool from_base;  /* aligned if the array is; else its address tells */
+    uint32_t widest; /* fields: bytes of an access that all records are aligned for */
+    cuda_reg guard;  /* fields: whether the record is inside; none if it is known to be */
+    bool is_mixed;   /* fields: of several types */
     emit_where where;
     cuda_reg values[MOST_RUN];
 } run;
@@ -46,15 +51,24 @@ static void put_vector(emit *e, const cuda_reg *regs, uint32_t count) {
     vyre_strbuf_putc(&e->w.code, '}');
 }
 
+/* The line of an instruction starts, which is done where the guard holds. */
+static void begin_line(emit *e, const run *r) {
+    vyre_strbuf_putc(&e->w.code, '\t');
+    if (r->guard.kind) {
+        vyre_strbuf_printf(&e->w.code, "@%s ", cuda_reg_name(r->guard).text);
+    }
+}
+
 /* Small elements are accessed as words. */
 static void load_words(emit *e, const run *r, const cuda_reg *values, uint32_t count,
                        const char *place) {
     uint32_t width = cuda_width(r->type), a_word = 32 / width, words = count / a_word;
     cuda_reg list[MOST_VECTOR] = {{0}};
     for (uint32_t k = 0; k < words; k++) {
-        list[k] = cuda_new(&e->w, CUDA_B32);
+        list[k] = r->guard.kind ? cuda_emit_zero(e, CUDA_B32) : cuda_new(&e->w, CUDA_B32);
     }
-    vyre_strbuf_printf(&e->w.code, "\t%s.v%u.u32 ", cuda_emit_load_name(e, r->resource), words);
+    begin_line(e, r);
+    vyre_strbuf_printf(&e->w.code, "%s.v%u.u32 ", cuda_emit_load_name(e, r->resource), words);
     put_vector(e, list, words);
     vyre_strbuf_printf(&e->w.code, ", %s;\n", place);
     for (uint32_t k = 0; k < count; k++) {
@@ -76,7 +90,8 @@ static void store_words(emit *e, const run *r, const cuda_reg *values, uint32_t 
                   cuda_reg_name(values[k]).text, cuda_reg_name(before).text, k % a_word * width,
                   width);
     }
-    vyre_strbuf_printf(&e->w.code, "\tst.%s.v%u.u32 %s, ", cuda_emit_space(e, r->resource), words,
+    begin_line(e, r);
+    vyre_strbuf_printf(&e->w.code, "st.%s.v%u.u32 %s, ", cuda_emit_space(e, r->resource), words,
                        place);
     put_vector(e, list, words);
     vyre_strbuf_puts(&e->w.code, ";\n");
@@ -87,40 +102,42 @@ static void access_piece(emit *e, const run *r, uint32_t from, uint32_t count, b
     emit_place_text place =
         cuda_emit_place_of(e, r->resource, r->where, (int64_t)from * (int64_t)r->bytes);
     const cuda_reg *values = r->values + from;
-    const char *type = cuda_emit_memory_type(r->type);
+    const char *type = !r->is_mixed    ? cuda_emit_memory_type(r->type)
+                       : r->bytes == 4 ? "b32"
+                                       : "b64";
+    char vector[8] = "";
     if (count > MOST_VECTOR) {
         if (stores) {
             store_words(e, r, values, count, place.text);
         } else {
             load_words(e, r, values, count, place.text);
         }
-    } else if (count == 1) {
-        cuda_name name = cuda_reg_name(values[0]);
-        if (stores) {
-            cuda_line(&e->w, "st.%s.%s %s, %s", cuda_emit_space(e, r->resource), type, place.text,
-                      name.text);
-        } else {
-            cuda_line(&e->w, "%s.%s %s, %s", cuda_emit_load_name(e, r->resource), type, name.text,
-                      place.text);
-        }
-    } else if (stores) {
-        vyre_strbuf_printf(&e->w.code, "\tst.%s.v%u.%s %s, ", cuda_emit_space(e, r->resource),
-                           count, type, place.text);
-        put_vector(e, values, count);
-        vyre_strbuf_puts(&e->w.code, ";\n");
-    } else {
-        vyre_strbuf_printf(&e->w.code, "\t%s.v%u.%s ", cuda_emit_load_name(e, r->resource), count,
-                           type);
-        put_vector(e, values, count);
-        vyre_strbuf_printf(&e->w.code, ", %s;\n", place.text);
+        return;
     }
+    if (count > 1) {
+        snprintf(vector, sizeof vector, ".v%u", count);
+    }
+    begin_line(e, r);
+    if (stores) {
+        vyre_strbuf_printf(&e->w.code, "st.%s%s.%s %s, ", cuda_emit_space(e, r->resource), vector,
+                           type, place.text);
+    } else {
+        vyre_strbuf_printf(&e->w.code, "%s%s.%s ", cuda_emit_load_name(e, r->resource), vector,
+                           type);
+    }
+    if (count > 1) {
+        put_vector(e, values, count);
+    } else {
+        vyre_strbuf_puts(&e->w.code, cuda_reg_name(values[0]).text);
+    }
+    vyre_strbuf_printf(&e->w.code, stores ? ";\n" : ", %s;\n", place.text);
 }
 
 /* A run that starts `lead` elements behind where 16 bytes start, in as large pieces as there are.
  */
 static void access_pieces(emit *e, const run *r, uint32_t lead, bool stores) {
     for (uint32_t k = 0; k < r->count;) {
-        uint32_t piece = WIDEST / r->bytes;
+        uint32_t piece = (r->widest ? r->widest : WIDEST) / r->bytes;
         while (piece > r->count - k || (lead + k) % piece) {
             piece /= 2;
         }
@@ -423,7 +440,7 @@ static void access_row(emit *e, const run *r, uint32_t inst, bool stores) {
 /* The group that an access is done with, of one invocation; NULL if it is done by itself. */
 static const vyre_access_group *group_of(const emit *e, uint32_t inst) {
     const vyre_access_group *group = vyre_access_group_of(&e->facts.accesses, inst);
-    if (!group || !group->aligned) {
+    if (!group || group->fields || !group->aligned) {
         return NULL;
     }
     uint32_t resource = vyre_access_resource(&e->ir->insts[inst]);
@@ -463,11 +480,95 @@ static run run_of(emit *e, const vyre_access_group *group, uint32_t inst, uint32
     return r;
 }
 
+/* Fields of a record: all inside or none, and aligned as the record is. */
+
+/* Whether the fields of a group are accessed together, which is the same for all of them. */
+static bool are_fields(const emit *e, const vyre_access_group *group) {
+    bool can = group && group->fields;
+    for (uint32_t k = 0; can && k < group->count && !group->in_bounds; k++) {
+        can = vyre_operand_is_value(vyre_access_index(e->ir, &e->ir->insts[group->members[k]]));
+    }
+    return can;
+}
+
+static vyre_type member_type(const emit *e, const vyre_access_group *group, uint32_t k) {
+    return vyre_resource_type(vyre_access_array(e->ir, &e->ir->insts[group->members[k]]));
+}
+
+/* By `inst`, one of the members, whose index is known. False if the record is surely outside. */
+static bool find_fields(emit *e, const vyre_access_group *group, uint32_t inst, uint32_t part,
+                        run *out) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    uint32_t resource = vyre_access_resource(i), operand = vyre_access_index(e->ir, i);
+    vyre_type type = vyre_operand_type(e->ir, operand);
+    cuda_reg index = cuda_emit_operand(e, operand, part);
+    if (!group->in_bounds && index.immediate &&
+        index.bits > (cuda_is_signed(type) ? INT32_MAX : UINT32_MAX)) {
+        return false;
+    }
+    *out = make_run(e, resource, type, index, group->count, true);
+    out->guard = group->in_bounds ? cuda_none() : cuda_emit_inside(e, resource, type, index);
+    out->where = cuda_emit_where_of(e, resource, operand, part);
+    out->where.offset -= (int64_t)place_in(group, inst) * out->bytes;
+    uint32_t record = vyre_resource_stride(e->ir, &e->ir->resources[resource]) | WIDEST;
+    out->widest = record & (~record + 1);
+    for (uint32_t k = 0; k < group->count; k++) {
+        /* Loads of memory that somebody writes have another name. */
+        uint32_t own = vyre_access_resource(&e->ir->insts[group->members[k]]);
+        out->resource = e->facts.written[own] ? own : out->resource;
+        out->is_mixed |= member_type(e, group, k) != out->type;
+    }
+    return true;
+}
+
+static void access_fields(emit *e, const vyre_access_group *group, const run *r, bool stores) {
+    const vyre_inst *first = &e->ir->insts[group->members[0]];
+    uint32_t offset = vyre_access_array(e->ir, first)->length;
+    access_pieces(e, r, offset % WIDEST / r->bytes, stores);
+}
+
+static void load_fields(emit *e, const vyre_access_group *group, uint32_t part) {
+    run r = {0};
+    bool can_be_inside = find_fields(e, group, group->head, part, &r);
+    for (uint32_t k = 0; k < group->count; k++) {
+        cuda_class kind = cuda_emit_memory_class(member_type(e, group, k));
+        bool needs_zero = !can_be_inside || r.guard.kind;
+        r.values[k] = needs_zero ? cuda_emit_zero(e, kind) : cuda_new(&e->w, kind);
+    }
+    if (can_be_inside) {
+        access_fields(e, group, &r, false);
+    }
+    for (uint32_t k = 0; k < group->count; k++) {
+        *emit_slot(e, group->members[k], part) = r.values[k];
+    }
+}
+
+static void store_fields(emit *e, const vyre_access_group *group, uint32_t last, uint32_t part) {
+    run r = {0};
+    if (!find_fields(e, group, last, part, &r)) {
+        return;
+    }
+    for (uint32_t k = 0; k < group->count; k++) {
+        uint32_t value = vyre_access_value(e->ir, &e->ir->insts[group->members[k]]);
+        r.values[k] =
+            cuda_emit_to_memory(e, member_type(e, group, k), cuda_emit_operand(e, value, part));
+    }
+    access_fields(e, group, &r, true);
+}
+
 bool cuda_emit_load_run(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     const vyre_access_group *group = vyre_access_group_of(&e->facts.accesses, inst);
     if (i->op != VYRE_OP_LOAD) {
         return false;
+    }
+    if (are_fields(e, group)) {
+        for (uint32_t part = emit_first(e, inst); part < emit_end(e, inst); part++) {
+            if (inst == group->head) {
+                load_fields(e, group, part);
+            }
+        }
+        return true;
     }
     uint32_t index = vyre_access_index(e->ir, i);
     bool has_row = is_row(e, vyre_access_resource(i), index);
@@ -508,6 +609,10 @@ static void store_group(emit *e, const vyre_access_group *group, uint32_t last) 
         alike = alike && cuda_emit_stores_alike(e, group->members[k]);
     }
     for (uint32_t part = e->first_part; part < (alike ? e->first_part + 1 : e->end_part); part++) {
+        if (group->fields) {
+            store_fields(e, group, last, part);
+            continue;
+        }
         run r = run_of(e, group, last, part);
         for (uint32_t k = 0; k < r.count; k++) {
             uint32_t value = vyre_access_value(e->ir, &e->ir->insts[group->members[k]]);
@@ -528,7 +633,8 @@ bool cuda_emit_store_run(emit *e, uint32_t inst) {
         access_row(e, &r, inst, true);
         return true;
     }
-    const vyre_access_group *group = group_of(e, inst);
+    const vyre_access_group *group = vyre_access_group_of(&e->facts.accesses, inst);
+    group = are_fields(e, group) ? group : group_of(e, inst);
     if (!group) {
         return false;
     }

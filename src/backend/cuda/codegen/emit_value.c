@@ -78,7 +78,14 @@ cuda_reg cuda_emit_frame(emit *e, cuda_class kind, uint32_t offset) {
     return reg;
 }
 
+/* Where a field's pointer and length are: with its buffer. */
+static uint32_t table_entry(const emit *e, uint32_t resource) {
+    const vyre_resource *row = &e->ir->resources[resource];
+    return vyre_resource_is_field(row) ? row->size : resource;
+}
+
 cuda_reg cuda_emit_length(emit *e, uint32_t resource) {
+    resource = table_entry(e, resource);
     const vyre_resource *row = &e->ir->resources[resource];
     cuda_reg length = e->arrays[resource].length;
     if (row->kind > VYRE_RESOURCE_SCRATCH) {
@@ -93,6 +100,7 @@ cuda_reg cuda_emit_length(emit *e, uint32_t resource) {
 
 /* A negative number is one of 2^31 or more: none may pass for an index. */
 cuda_reg cuda_emit_limit(emit *e, uint32_t resource, bool is_signed) {
+    resource = table_entry(e, resource);
     const vyre_resource *row = &e->ir->resources[resource];
     emit_array *array = &e->arrays[resource];
     cuda_reg length = cuda_emit_length(e, resource);
@@ -114,6 +122,7 @@ cuda_reg cuda_emit_limit(emit *e, uint32_t resource, bool is_signed) {
 }
 
 cuda_reg cuda_emit_base(emit *e, uint32_t resource) {
+    resource = table_entry(e, resource);
     cuda_reg base = e->arrays[resource].base;
     if (!base.kind) {
         base = e->ir->resources[resource].kind == VYRE_RESOURCE_CONSTANT

@@ -188,6 +188,7 @@ static bool has_tensor_cores(const vyre_backend *backend) {
 static uint32_t features(const vyre_backend *backend) {
     return VYRE_FEATURE_PHASES | VYRE_FEATURE_SUBGROUP_OPS | VYRE_FEATURE_ASYNC_COMPUTE |
            VYRE_FEATURE_INDIRECT_DISPATCH | VYRE_FEATURE_STEPS | VYRE_FEATURE_CONSTANT_ARRAYS |
+           VYRE_FEATURE_RECORDS |
            (has_tensor_cores(backend) ? (uint32_t)VYRE_FEATURE_TENSOR_CORES : 0) |
            (device_of(backend)->info.has_cooperative ? (uint32_t)VYRE_FEATURE_GRID_SYNC : 0);
 }

@@ -5,6 +5,7 @@
 #include "backend/cuda/runtime/run.h"
 #include "base/alloc.h"
 #include "base/status.h"
+#include "ir/lookup.h"
 
 void cuda_replays_init(cuda_replays *replays) {
     memset(replays, 0, sizeof *replays);
@@ -66,8 +67,7 @@ static bool can_copy(const cuda_code *code, const vyre_call *call) {
     bool can = true;
     for (uint32_t arg = 0; arg < code->ir->arg_count && can; arg++) {
         can = code->ir->args[arg].resource == VYRE_NONE ||
-              call->arguments[arg] * vyre_type_bytes((vyre_type)code->ir->args[arg].type) <=
-                  INT32_MAX;
+              call->arguments[arg] * vyre_arg_bytes(code->ir, &code->ir->args[arg]) <= INT32_MAX;
     }
     return can;
 }

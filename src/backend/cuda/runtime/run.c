@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "ir/lookup.h"
 #include "ir/program.h"
 
 static const uint64_t most_x = INT32_MAX, most_yz = 65535;
@@ -46,7 +47,7 @@ void cuda_run_set_iteration(cuda_run *run, uint32_t step, uint32_t number) {
 
 uint64_t cuda_run_bytes(const cuda_run *run, uint32_t array) {
     return array_length(run, array) *
-           vyre_type_bytes((vyre_type)run->code->ir->resources[array].type);
+           vyre_resource_stride(run->code->ir, &run->code->ir->resources[array]);
 }
 
 vyre_status cuda_run_init(cuda_run *run, cuda_stream *stream, cuda_code *code,
@@ -494,7 +495,7 @@ vyre_status cuda_run_choose(cuda_executable *executable, const vyre_call *call, 
         return VYRE_OK;
     }
     cuda_code *code = &executable->codes[1];
-    vyre_status status = vyre_plan_init_again(plan, code->program, true, call);
+    vyre_status status = vyre_plan_init_again(plan, code->program, code->program, true, call);
     if (!status) {
         *own = vyre_plan_call(plan, call->inputs, call->native);
         *out_code = code;
