@@ -540,7 +540,7 @@ static void circles_are_shown(void **state) {
                   "   |                                   ^~~~~~~\n"
                   "   = In: `loops.b`, called from ops/loops.vyre:3:35\n"
                   "   = In: `loops.a`, called from my.vyre:1:35\n"
-                  "   = Fix: write a loop; functions are always inlined\n");
+                  "   = Fix: write a `repeat`; the steps of a program replace its call\n");
 }
 
 static void calls_that_cannot_be_are_refused(void **state) {
