@@ -51,6 +51,7 @@
     X(CEIL_DIV, "ceil_div")                                                                        \
     X(REQUIRE, "require")                                                                          \
     X(SWAP, "swap")                                                                                \
+    X(VIEW, "view")                                                                                \
     X(DEVICE, "device")                                                                            \
     X(STRUCT, "struct")                                                                            \
     X(USE, "use")                                                                                  \

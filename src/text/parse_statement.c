@@ -787,6 +787,6 @@ uint32_t parse_statement(vyre_parser *parser) {
             return parse_declared(parser, spot);
         }
         return parse_other(parser);
-    default: return parse_other(parser);
+    default: return parse_at_view(parser) ? parse_stray_view(parser) : parse_other(parser);
     }
 }
