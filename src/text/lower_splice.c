@@ -179,10 +179,14 @@ static bool check_aliases(vyre_lower *lower, vyre_callee callee, size_t head, si
             bool writes = lower->head.items[head + i].kind != VYRE_ARGUMENT_IN ||
                           lower->head.items[head + k].kind != VYRE_ARGUMENT_IN;
             if (before->binding.kind == VYRE_BINDING_ARRAY && writes &&
-                lower_resource_of(lower, &before->binding) == lower_resource_of(lower, &now->binding)) {
+                lower_resource_of(lower, &before->binding) ==
+                    lower_resource_of(lower, &now->binding)) {
+                bool is_view = before->binding.handle != now->binding.handle;
                 vyre_name_text name, array;
                 lower_report(lower, now->spot, 402, "pass a copy, or another array",
-                             "`%s` is argument %u and %u of `%s`, which writes to it",
+                             is_view ? "what `%s` shows is argument %u and %u of `%s`, which "
+                                       "writes to it"
+                                     : "`%s` is argument %u and %u of `%s`, which writes to it",
                              lower_name(lower, now->binding.symbol, &array), k + 1, i + 1,
                              lower_callee_name(callee, &name));
                 return false;

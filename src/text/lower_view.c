@@ -1,6 +1,6 @@
+#include "text/lower_view.h"
 #include "ir/builder.h"
 #include "ir/lookup.h"
-#include "text/lower_view.h"
 
 /* Handles from here on are views. */
 static const uint32_t first_view = (uint32_t)1 << 31;
@@ -267,17 +267,37 @@ static uint32_t common_divisor(uint32_t a, uint32_t b) {
     return b ? common_divisor(b, a % b) : a;
 }
 
+/* False, after a report, for a length that is a number and leaves bytes over. */
+static bool check_length(vyre_lower *lower, vyre_node name, const vyre_name_binding *array,
+                         uint32_t length) {
+    uint64_t size = vyre_value_bytes(&lower->types, name.detail), number;
+    vyre_name_text text;
+    vyre_type_text room;
+    if (!lower_size_is_number(lower, length, &number) ||
+        !(number % size * vyre_type_bytes((vyre_type)array->type) % size)) {
+        return true;
+    }
+    lower_report(lower, vyre_node_spot(&name), 604, "give the array a length that they fill",
+                 "`%s` has %llu elements of %s, which are no whole number of %s of %llu bytes",
+                 lower_name(lower, array->symbol, &text), (unsigned long long)number,
+                 vyre_type_name((vyre_type)array->type), lower_type_name(lower, name.detail, &room),
+                 (unsigned long long)size);
+    return false;
+}
+
 /* The length of a view as a size. The host makes sure that no byte of the array is left over, and
  * that a u32 can count the elements. */
-static uint32_t view_length(vyre_lower *lower, vyre_value_type type,
-                            const vyre_name_binding *array) {
+static uint32_t view_length(vyre_lower *lower, vyre_node name, const vyre_name_binding *array) {
     vyre_builder *builder = lower->builder;
-    uint32_t size = vyre_value_bytes(&lower->types, type);
+    uint32_t size = vyre_value_bytes(&lower->types, name.detail);
     uint32_t bytes = vyre_type_bytes((vyre_type)array->type);
     uint32_t divisor = common_divisor(size, bytes);
     uint32_t length = lower_length_of(lower, array);
     if (length == VYRE_NONE || size == bytes) {
         return length;
+    }
+    if (!check_length(lower, name, array, length)) {
+        return VYRE_NONE;
     }
     uint32_t all = scale(lower, VYRE_SIZE_MUL, length, bytes / divisor);
     uint32_t result = scale(lower, VYRE_SIZE_DIV, all, size / divisor);
@@ -318,9 +338,8 @@ static bool add_views(vyre_lower *lower, vyre_value_type type, uint32_t resource
 static bool bind_view(vyre_lower *lower, vyre_node argument, vyre_node array_name,
                       vyre_name_binding *binding) {
     vyre_node name = lower_node(lower, argument.a);
-    const vyre_name_binding *found = array_name.kind == VYRE_NODE_NAME
-                                         ? lower_array(lower, array_name, array_name.a)
-                                         : NULL;
+    const vyre_name_binding *found =
+        array_name.kind == VYRE_NODE_NAME ? lower_array(lower, array_name, array_name.a) : NULL;
     if (!found || name.kind != VYRE_NODE_NAME || !name.detail) {
         return false;
     }
@@ -335,7 +354,7 @@ static bool bind_view(vyre_lower *lower, vyre_node argument, vyre_node array_nam
         return false;
     }
     lower_at(lower, vyre_node_spot(&name));
-    binding->size = view_length(lower, name.detail, &array);
+    binding->size = view_length(lower, name, &array);
     if (binding->size == VYRE_NONE ||
         !add_views(lower, name.detail, lower_resource_of(lower, &array), &binding->handle)) {
         return false;
