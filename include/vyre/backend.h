@@ -100,14 +100,19 @@ typedef enum vyre_demand {
 
 /* Zero means the default. */
 typedef struct vyre_dispatch_config {
-    uint64_t timeout_ns;       /* 0: none */
-    uint64_t max_output_bytes; /* of all outputs together; 0: no limit */
-    const char *label;         /* name of the run in logs and errors */
-    uint64_t grid[3];          /* replaces the domain of a program with one phase */
-    uint32_t grade;            /* vyre_grade: the weakest that is acceptable; exact by default */
-    uint32_t determinism;      /* vyre_demand */
-    uint64_t reserved[4];      /* must be 0 */
+    uint64_t timeout_ns;        /* 0: none */
+    uint64_t max_output_bytes;  /* of all outputs together; 0: no limit */
+    const char *label;          /* name of the run in logs and errors */
+    uint64_t grid[3];           /* replaces the domain of a program with one phase */
+    uint32_t grade;             /* vyre_grade: the weakest that is acceptable; exact by default */
+    uint32_t determinism;       /* vyre_demand */
+    struct vyre_prints *prints; /* since 1.2: who gets what the kernel prints, see dispatch.h; NULL:
+                                 * nobody. NULL in calls of a backend */
+    uint64_t flags;             /* since 1.2: VYRE_DISPATCH_ bits; 0 in calls of a backend */
+    uint64_t reserved[2];       /* must be 0 */
 } vyre_dispatch_config;
+
+enum { VYRE_DISPATCH_NO_ASSERTS = 1 /* leaves out the asserts of the kernel */ };
 
 /* The grid of a phase. */
 typedef struct vyre_grid {

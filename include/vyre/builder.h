@@ -195,6 +195,13 @@ VYRE_API uint32_t vyre_build_atomic(vyre_builder *builder, vyre_op op, uint32_t 
                                     vyre_ordering ordering, vyre_scope scope);
 VYRE_API void vyre_build_barrier(vyre_builder *builder, vyre_op barrier_or_grid_barrier);
 
+/* Messages: what `print` and `assert` do. The text is in UTF-8, with `{}` or `{:x}` for each of the
+ * values, and `{{` for a brace. The builder copies it. */
+VYRE_API void vyre_build_print(vyre_builder *builder, const char *text, uint32_t count,
+                               const uint32_t *values);
+VYRE_API void vyre_build_assert(vyre_builder *builder, uint32_t condition, const char *text,
+                                uint32_t count, const uint32_t *values);
+
 /* Control flow. Values leave a block in two ways: through the explicit lists below, or through
  * variables, for which the builder makes the lists.
  *

@@ -18,6 +18,41 @@ typedef struct vyre_outputs {
     size_t count;
 } vyre_outputs;
 
+/* Messages of a kernel. `print` and `assert` change no results. Runs with data of the host show the
+ * first messages in the order of the steps, iterations, invocations and statements, so the text is
+ * the same on every device.
+ *
+ *     void show(void *user, const vyre_message *message) { puts(message->text); }
+ *     ...
+ *     vyre_prints prints = {.write = show};
+ *     vyre_dispatch_config config = {.prints = &prints};
+ *     status = vyre_device_dispatch(device, program, inputs, 1, &config, &outputs);
+ *
+ * Without `prints` the kernel is compiled without its prints. If an assert fails, the run goes on,
+ * its outputs are discarded, and its status is VYRE_STATUS_ASSERTION, with the message of the first
+ * failure. VYRE_DISPATCH_NO_ASSERTS compiles the kernel without its asserts.
+ *
+ * The host reads messages behind the run: an asynchronous run that has some ends before the call
+ * returns. If there are more than fit into a buffer, the host runs the program again, for the first
+ * of them. Runs on resident buffers leave out messages, and refuse `prints`. */
+typedef struct vyre_message {
+    const char *text; /* with a NUL behind it; valid during the call */
+    size_t size;
+    const char *file; /* of the statement; "" if unknown */
+    uint32_t line;    /* 0 if unknown */
+} vyre_message;
+
+#define VYRE_PRINT_LIMIT 1000
+#define VYRE_PRINT_LIMIT_MOST 1000000
+
+typedef struct vyre_prints {
+    /* Called behind the run, once for each message, on the thread of the caller. */
+    void (*write)(void *user, const vyre_message *message);
+    void *user;
+    uint64_t limit;    /* of messages; 0: VYRE_PRINT_LIMIT, at most VYRE_PRINT_LIMIT_MOST */
+    uint64_t left_out; /* set by the run: messages beyond the limit */
+} vyre_prints;
+
 /* Frees the outputs of a run and sets the list to empty. */
 VYRE_API void vyre_outputs_free(vyre_outputs *outputs);
 

@@ -32,6 +32,8 @@
     X(FILES, 32, "files that a text uses, directly or through others")                             \
     X(WIRE_BYTES, 1073741824, "bytes of a program's binary form")                                  \
     X(COMPILED, 131072, "instructions of a program that cpu and cuda compile, functions expanded") \
+    X(MESSAGE_BYTES, 1024, "bytes of the text of a print or assert")                               \
+    X(MESSAGE_VALUES, 32, "scalars that a print or assert shows")                                  \
     X(DIAGNOSTICS, 100, "errors reported for a text before it gives up")
 
 /* Bytes of stack that a thread must have left to call the library, whatever the program. */

@@ -25,7 +25,8 @@ typedef enum vyre_shape {
     VYRE_SHAPE_IF,     /* a: condition, b: start of the else block, c: first behind it */
     VYRE_SHAPE_LOOP,   /* a: operand list, b: its length, c: first instruction behind the block */
     VYRE_SHAPE_INLINE, /* c: first instruction behind the block */
-    VYRE_SHAPE_GROUP   /* a: operand list, b: its length, c: number of results, which follow it */
+    VYRE_SHAPE_GROUP,  /* a: operand list, b: its length, c: number of results, which follow it */
+    VYRE_SHAPE_MESSAGE /* a: constant array with the text, b: operand list, c: its length */
 } vyre_shape;
 
 /* How operand types determine the result type. T stands for one type in each row. */
@@ -59,7 +60,8 @@ enum {
     VYRE_EFFECT_SYNC = 8,      /* waits for other invocations */
     VYRE_EFFECT_SUBGROUP = 16, /* exchanges values within the subgroup */
     VYRE_EFFECT_BLOCK = 32,    /* contains blocks */
-    VYRE_EFFECT_END = 64       /* ends its block */
+    VYRE_EFFECT_END = 64,      /* ends its block */
+    VYRE_EFFECT_MESSAGE = 128  /* reports to the caller; changes no value and no memory */
 };
 
 /* X(name, number, text, shape, rule, effects, cost, documentation). Numbers are part of the binary
@@ -260,6 +262,13 @@ enum {
     X(UNREACHABLE, 186, "unreachable", NONE, NONE, VYRE_EFFECT_END, 0,                             \
       "ends a block after an instruction that never completes")
 
+/* The host replaces these before a backend sees the program. */
+#define VYRE_OPS_MESSAGE(F, X)                                                                     \
+    F(PRINT, 187, "print", MESSAGE, NONE, VYRE_EFFECT_MESSAGE, 0,                                  \
+      "hands a text with values to the caller; no effect on the results")                          \
+    X(ASSERT, 188, "assert", MESSAGE, NONE, VYRE_EFFECT_MESSAGE, 0,                                \
+      "fails the run with a text and values where the first value, a bool, is false")
+
 /* All that a backend computes from values alone; elementary functions are expanded before. */
 #define VYRE_OPS_PURE(F, X)                                                                        \
     VYRE_OPS_ARITHMETIC(F, X)                                                                      \
@@ -281,7 +290,8 @@ enum {
     VYRE_OPS_COLLECTIVE(X, X)                                                                      \
     VYRE_OPS_BLOCK(X, X)                                                                           \
     VYRE_OPS_PICK(X, X)                                                                            \
-    VYRE_OPS_JUMP(X, X)
+    VYRE_OPS_JUMP(X, X)                                                                            \
+    VYRE_OPS_MESSAGE(X, X)
 
 #define VYRE_EFFECT_UPDATE (VYRE_EFFECT_READ | VYRE_EFFECT_WRITE | VYRE_EFFECT_ATOMIC)
 

@@ -36,7 +36,8 @@ extern "C" {
     X(DEVICE_LOST, 10, "device lost")                                                              \
     X(UNAVAILABLE, 11, "unavailable")                                                              \
     X(BACKEND, 12, "backend failed")                                                               \
-    X(INTERNAL, 13, "internal error")
+    X(INTERNAL, 13, "internal error")                                                              \
+    X(ASSERTION, 14, "assertion failed")
 
 typedef enum vyre_status_code {
 #define VYRE_STATUS_ENUM(name, number, text) VYRE_STATUS_##name = number,

@@ -1,6 +1,7 @@
 #include "cli/describe.h"
 
 #include "ir/lookup.h"
+#include "ir/message.h"
 #include "ir/size.h"
 
 /* A name, or null where the author gave none or it was not kept. */
@@ -54,7 +55,8 @@ static void add_arrays(vyre_json *json, const vyre_ir *ir, const char *key, vyre
     vyre_json_add_array(json, key);
     for (uint32_t i = first; i < end; i++) {
         const vyre_resource *array = &ir->resources[i];
-        if (array->kind != kind) {
+        if (array->kind != kind ||
+            (kind == VYRE_RESOURCE_CONSTANT && !vyre_message_is_table(ir, i))) {
             continue;
         }
         vyre_json_object(json);

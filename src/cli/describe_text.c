@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "base/visible.h"
 #include "cli/describe.h"
+#include "ir/message.h"
 #include "ir/print.h"
 #include "ir/program.h"
 #include "ir/size.h"
@@ -122,7 +123,8 @@ static void describe_array(vyre_strbuf *text, const vyre_ir *ir, uint32_t resour
 static void describe_arrays(vyre_strbuf *text, const vyre_ir *ir, vyre_resource_kind kind,
                             const char *label) {
     for (uint32_t i = 0; i < ir->resource_count; i++) {
-        if (ir->resources[i].kind == kind) {
+        if (ir->resources[i].kind == kind &&
+            (kind != VYRE_RESOURCE_CONSTANT || vyre_message_is_table(ir, i))) {
             cli_describe_label(text, label);
             describe_array(text, ir, i);
             vyre_strbuf_putc(text, '\n');

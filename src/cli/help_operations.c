@@ -32,6 +32,9 @@ static const struct {
      "bool."},
     {VYRE_OP_IF, "Control flow",
      "The statements of the language; docs/language.md shows their syntax."},
+    {VYRE_OP_PRINT, "Messages",
+     "The host replaces these before a backend sees the program; docs/language.md shows their "
+     "texts."},
 };
 
 /* How a type rule reads. */
@@ -97,14 +100,16 @@ static void write_form(char *form, size_t size, vyre_op op, const vyre_op_info *
     case VYRE_OP_CONVERT: snprintf(form, size, "T(a)"); return;
     case VYRE_OP_BITCAST: snprintf(form, size, "bitcast<T>(a)"); return;
     case VYRE_OP_NOT: snprintf(form, size, "~a, !a"); return;
+    case VYRE_OP_PRINT: snprintf(form, size, "print(\"{}\", a)"); return;
+    case VYRE_OP_ASSERT: snprintf(form, size, "assert(a, \"{}\", b)"); return;
     case VYRE_ONE_OF(GID, LID, WID, NUM_WORKGROUPS):
         snprintf(form, size, "%s, %s.x .y .z", info->name, info->name);
         return;
     case VYRE_ONE_OF(IN_DOMAIN, LANE, SUBGROUP_ID, LEN, CLEAR, UNIFORM_LOAD, SELECT):
     case VYRE_ONE_OF(AND, OR, XOR):
     case VYRE_ANY_OF(ARITHMETIC, INTEGER, SHIFT, BITS, FLOAT, COMPARE, ELEMENTARY, ATOMIC, BARRIER,
-                     SUBGROUP, CONTROL, NONE):
-        break; /* as its operator, or as a call */
+                     SUBGROUP, CONTROL):
+    case VYRE_ONE_OF(NONE, COUNT): break; /* as its operator, or as a call */
     }
     if (*operator_form) {
         snprintf(form, size, "%s", operator_form);

@@ -166,7 +166,8 @@ cli_exit cli_exit_of(vyre_status status) {
     case VYRE_STATUS_TIMEOUT:
     case VYRE_STATUS_DEVICE_LOST:
     case VYRE_STATUS_BACKEND:
-    case VYRE_STATUS_INTERNAL: break;
+    case VYRE_STATUS_INTERNAL:
+    case VYRE_STATUS_ASSERTION: break;
     }
     return CLI_EXIT_FAILED;
 }

@@ -47,6 +47,12 @@
       "run a program of one phase over this domain instead of its own")                            \
     X(SEED, 0, "--seed", "N", NULL,                                                                \
       "the schedule of the reference backend; 0 runs one workgroup after the other (default: 0)")  \
+    X(MESSAGES, 0, "--messages", "N", NULL,                                                        \
+      "show at most N messages that the kernel prints, on stderr; 0 leaves them out, as -b all "   \
+      "does (default: 1000)")                                                                      \
+    X(NO_ASSERTS, 0, "--no-asserts", NULL, NULL,                                                   \
+      "leave out the asserts of the kernel, as -b all does; one that fails ends the command "      \
+      "without outputs")                                                                           \
     CLI_VARIANT_OPTION(X)                                                                          \
     CLI_FORMAT_OPTION(X)
 
@@ -147,7 +153,8 @@ typedef struct job {
     vyre_strbuf why; /* it is that one */
     values_binding binding;
     vyre_dispatch_config config;
-    uint64_t sample; /* its size, with --sample */
+    vyre_prints prints; /* of the kernel; a limit of 0 leaves them out */
+    uint64_t sample;    /* its size, with --sample */
     vyre_reference_options reference;
     values_request requests[CLI_REPEATS_MAX]; /* what is to be printed and written */
     size_t request_count;
@@ -204,6 +211,9 @@ static vyre_status read_options(job *j) {
     VYRE_TRY(cli_option_seconds(j->arguments, TIMEOUT, &j->config.timeout_ns));
     VYRE_TRY(cli_option_number(j->arguments, SEED, &j->reference.seed));
     VYRE_TRY(cli_option_number(j->arguments, SAMPLE, &j->sample));
+    j->prints.limit = VYRE_PRINT_LIMIT;
+    VYRE_TRY(cli_option_number(j->arguments, MESSAGES, &j->prints.limit));
+    j->config.flags = given(j, NO_ASSERTS) || is_everywhere(j) ? VYRE_DISPATCH_NO_ASSERTS : 0;
     return given(j, GRID) ? read_grid(j->arguments->values[GRID].text, j->config.grid) : VYRE_OK;
 }
 
@@ -361,6 +371,19 @@ static vyre_status apply_seed(job *j) {
     return vyre_reference_open(&j->reference, &j->device);
 }
 
+static void show_message(void *user, const vyre_message *message) {
+    (void)user;
+    cli_message_print("%s\n", message->text);
+}
+
+static void tell_messages(const job *j) {
+    if (j->prints.left_out) {
+        cli_message_print("vyre run: %llu more messages are left out. Fix: show more of them with "
+                          "--messages N\n",
+                          (unsigned long long)j->prints.left_out);
+    }
+}
+
 static vyre_status dispatch(job *j) {
     vyre_pipeline *pipeline;
     uint64_t begin = vyre_now_ns();
@@ -369,11 +392,14 @@ static vyre_status dispatch(job *j) {
     vyre_timing timing; /* for a trace, which tells more of runs that are timed */
     vyre_dispatch_config rest;
     vyre_status status = vyre_config_rest(&j->config, begin, j->program, &rest);
+    j->prints.write = show_message;
+    rest.prints = j->prints.limit ? &j->prints : NULL;
     if (!status) {
         status = vyre_pipeline_dispatch_timed(pipeline, j->binding.inputs, j->binding.input_count,
                                               &rest, &j->outputs, &timing);
     }
     j->time_ns = vyre_now_ns() - start;
+    tell_messages(j);
     vyre_pipeline_release(pipeline);
     return status;
 }

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "ir/lookup.h"
+#include "ir/message.h"
 #include "ir/program.h"
 #include "runtime/device.h"
 #include "runtime/shared.h"
@@ -79,7 +80,8 @@ void conform_property_settle(conform_property property, vyre_type type, uint8_t 
 /* Comparing */
 
 /* Every run ends some time. */
-static const vyre_dispatch_config run_config = {.timeout_ns = (uint64_t)60 * 1000000000u};
+static const vyre_dispatch_config run_config = {.timeout_ns = (uint64_t)60 * 1000000000u,
+                                                .flags = VYRE_DISPATCH_NO_ASSERTS};
 
 /* Memory with a fence on both sides. */
 typedef struct fenced {
@@ -308,6 +310,9 @@ vyre_status conform_compare(const conform_pair *conform, const conform_trial *tr
     }
     if (!status) {
         judge(&c);
+    }
+    if (!status && !out_comparison->verdict && vyre_messages_of(vyre_program_ir(program))) {
+        conform_compare_messages(conform, program, inputs, input_count, out_comparison);
     }
     for (uint32_t i = 0; c.fences && i < c.plan.input_count + c.plan.output_count; i++) {
         vyre_free(c.fences[i].all);

@@ -71,6 +71,11 @@ VYRE_MUST_USE vyre_status conform_compare(const conform_pair *conform, const con
                                           const vyre_program *program, const vyre_outputs *expected,
                                           conform_comparison *out_comparison);
 
+/* Holds the messages of the subject against those of the oracle, text for text. */
+void conform_compare_messages(const conform_pair *conform, const vyre_program *program,
+                              const vyre_input *inputs, size_t input_count,
+                              conform_comparison *out_comparison);
+
 /* Cuts a trial down as far as it still fails, with the same verdict. The comparison is that of the
  * result. */
 VYRE_MUST_USE vyre_status conform_shrink(const conform_pair *conform, conform_trial *trial,

@@ -360,6 +360,8 @@ vyre_status conform_generate(uint64_t seed, conform_trial *out_trial) {
     VYRE_TRY(generate_begin(&g, seed, out_trial));
     vyre_build_deterministic(g.b);
     g.has_steps = seed % 4 == 3;
+    g.has_messages = seed % 8 > 5;
+    g.message_random = ~seed;
     declare_interface(&g);
     if (g.has_steps) {
         generate_steps(&g);

@@ -3,6 +3,7 @@
  * generate.c         arguments, phases, repeats       generate_value.c  operations on values
  * generate_memory.c  arrays, and who may touch what   generate_block.c  control flow
  * generate_small.c   small programs, one a rule       generate_special.c  what goes into them
+ * generate_message.c prints and asserts
  * generate_steps.c   swaps, branches, counters in sizes  generate_turns.c  small ones of these
  * generate_records.c small ones of records
  * generate_sums.c    small programs that sum floats
@@ -74,6 +75,8 @@ typedef struct generator {
     bool has_records;
     conform_trial *trial;
     bool failed; /* no memory */
+    bool has_messages;
+    uint64_t message_random; /* of its own, so that messages change nothing else */
 
     generated_array arrays[MOST_ARRAYS];
     uint32_t array_count, global_count;
@@ -166,6 +169,9 @@ void generate_access(generator *g, level here);
 /* A number of a type at which rules may differ; `before` is one that it may have to do with, or
  * NULL. */
 void generate_special(generator *g, vyre_type type, const uint8_t *before, uint8_t *out);
+
+/* Now and then a print or an assert of values that are there. */
+void generate_message(generator *g);
 
 void generate_block(generator *g, level here);
 /* Some end behind a grid barrier that may be passed over, and the others go on without them. Gives

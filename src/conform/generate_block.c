@@ -238,6 +238,7 @@ void generate_block(generator *g, level here) {
     uint32_t count = 1 + generate_below(g, 8);
     for (uint32_t i = 0; i < count && g->budget && vyre_build_reachable(g->b); i++) {
         g->budget--;
+        generate_message(g);
         make_statement(g, here);
     }
 }

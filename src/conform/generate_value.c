@@ -100,9 +100,10 @@ void generate_operation(generator *g) {
         VYRE_OPS(PURE)
 #undef PURE
     };
+    enum { MESSAGES = 2 }; /* the last of the table, for which nothing is drawn */
     vyre_op op = VYRE_OP_NONE;
     while (op == VYRE_OP_NONE) {
-        op = operations[generate_below(g, sizeof operations / sizeof *operations)];
+        op = operations[generate_below(g, sizeof operations / sizeof *operations - MESSAGES)];
         if (vyre_op_info_of(op)->rule == VYRE_RULE_ELEMENTARY && !generate_one_in(g, 8)) {
             op = VYRE_OP_NONE;
         }

@@ -47,7 +47,7 @@ static bool split(shrinker *s) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;
         line row = {at, (size_t)(stop - at), 0, 0};
-        for (const char *c = at; c < stop; c++) {
+        for (const char *c = at; c < stop && *c != '"'; c++) {
             row.opens += *c == '{';
             row.closes += *c == '}';
         }

@@ -313,6 +313,7 @@ static uint32_t emit_inst(ssa *s, uint32_t at) {
         inst.b = map_operand(s, inst.b);
         break;
     case VYRE_SHAPE_R_LIST:
+    case VYRE_SHAPE_MESSAGE:
         inst.a = s->draft->resource_map.items[inst.a];
         inst.b = add_list(s, inst.b, inst.c, NULL);
         break;

@@ -1,7 +1,7 @@
 /* The inside of the builder: a draft of the program, in which variables are still instructions.
  *
  * build_table.c  interface and sizes            build_step.c    phases and repeats
- * build_data.c   constant arrays
+ * build_data.c   constant arrays                build_message.c print and assert
  * build_value.c  values and memory              build_block.c   control flow and variables
  * build_ssa.c    variables become values        build_finish.c  the draft becomes a program
  */
@@ -208,6 +208,10 @@ uint32_t builder_copy_constant(vyre_builder *builder, const char *name, const vy
 /* Gives the constant arrays that instructions use the numbers from `*next` on, in the order of
  * their first use; the others keep VYRE_NONE. */
 void builder_order_constants(vyre_builder *builder, uint32_t *next);
+
+/* A message with a text that is a constant array. */
+void builder_message(vyre_builder *builder, vyre_op op, uint32_t text, uint32_t count,
+                     const uint32_t *operands);
 
 /* Closes the phase's block. */
 void builder_open_phase_block(vyre_builder *builder);

@@ -20,9 +20,11 @@
 #define VYRE_OPS_ACCESS(F, X) VYRE_OPS_MEMORY(F, X) VYRE_OPS_ATOMIC(X, X)
 #define VYRE_OPS_SUBGROUP(F, X) VYRE_OPS_SHUFFLE(F, X) VYRE_OPS_COLLECTIVE(X, X)
 #define VYRE_OPS_CONTROL(F, X) VYRE_OPS_BLOCK(F, X) VYRE_OPS_PICK(X, X) VYRE_OPS_JUMP(X, X)
-/* The members of vyre_op that are no operation. */
+/* What a pass or a backend never sees: the members of vyre_op that are no operation, and those that
+ * pass/message.c takes out first. */
 #define VYRE_OPS_NONE(F, X)                                                                        \
-    F(NONE, 0, NULL, NONE, NONE, 0, 0, NULL) X(COUNT, 0, NULL, NONE, NONE, 0, 0, NULL)
+    F(NONE, 0, NULL, NONE, NONE, 0, 0, NULL)                                                       \
+    X(COUNT, 0, NULL, NONE, NONE, 0, 0, NULL) VYRE_OPS_MESSAGE(X, X)
 
 /* case VYRE_ANY_OF(MEMORY, ATOMIC): is a label for each operation of these groups, and
  * case VYRE_ONE_OF(LOAD, STORE): for each of these operations. Both take up to sixteen names. */

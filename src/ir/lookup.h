@@ -125,6 +125,7 @@ static inline vyre_list vyre_inst_operands(const vyre_ir *ir, const vyre_inst *i
     case VYRE_SHAPE_R_V1: return (vyre_list){&inst->b, 1};
     case VYRE_SHAPE_R_V2: return (vyre_list){&inst->b, 2};
     case VYRE_SHAPE_R_LIST: return (vyre_list){ir->operands + inst->b, inst->c};
+    case VYRE_SHAPE_MESSAGE: return (vyre_list){inst->c ? ir->operands + inst->b : NULL, inst->c};
     case VYRE_SHAPE_LIST:
     case VYRE_SHAPE_GROUP:
     case VYRE_SHAPE_LOOP: return (vyre_list){inst->b ? ir->operands + inst->a : NULL, inst->b};
@@ -201,7 +202,7 @@ static inline uint64_t vyre_constant_element(const vyre_ir *ir, const vyre_resou
 static inline bool vyre_inst_has_resource(const vyre_inst *inst) {
     vyre_shape shape = vyre_inst_shape(inst);
     return shape == VYRE_SHAPE_R || shape == VYRE_SHAPE_R_V1 || shape == VYRE_SHAPE_R_V2 ||
-           shape == VYRE_SHAPE_R_LIST;
+           shape == VYRE_SHAPE_R_LIST || shape == VYRE_SHAPE_MESSAGE;
 }
 
 static inline uint32_t vyre_access_resource(const vyre_inst *inst) {

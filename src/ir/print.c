@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "ir/cases.h"
 #include "ir/lookup.h"
+#include "ir/message.h"
 #include "ir/print.h"
 #include "ir/program.h"
 #include "ir/size.h"
@@ -19,6 +20,7 @@ typedef struct printer {
     const vyre_ir *ir;
     vyre_strbuf text;
     uint8_t *used;    /* by instruction: whether its value is */
+    bool *tables;     /* by resource: whether an instruction reads it */
     size_t next_name; /* in value_names */
     uint32_t *names;  /* by instruction of the phase: its name, 0 if none */
     uint32_t phase_first;
@@ -175,19 +177,12 @@ static void print_float(printer *p, vyre_type type, uint64_t bits) {
 static void print_const(printer *p, const vyre_const *row) {
     vyre_type type = vyre_const_type(row);
     vyre_type_class kind = vyre_lookup_class(type);
-    if (kind == VYRE_CLASS_BOOL) {
-        vyre_strbuf_puts(&p->text, row->bits ? "true" : "false");
-        return;
-    }
     if (kind == VYRE_CLASS_FLOAT) {
         print_float(p, type, row->bits);
         return;
     }
-    uint64_t number = vyre_const_extended(row);
-    bool is_negative = kind == VYRE_CLASS_SIGNED && number >> 63;
-    vyre_strbuf_puts(&p->text, is_negative ? "-" : "");
-    vyre_strbuf_u64(&p->text, is_negative ? 0 - number : number);
-    vyre_strbuf_puts(&p->text, suffix(type));
+    vyre_bits_print(&p->text, type, row->bits);
+    vyre_strbuf_puts(&p->text, kind == VYRE_CLASS_BOOL ? "" : suffix(type));
 }
 
 static void print_operand(printer *p, uint32_t operand) {
@@ -403,6 +398,18 @@ static void print_end(printer *p, const vyre_inst *inst, bool implied) {
     vyre_strbuf_puts(&p->text, ";\n");
 }
 
+static void print_message(printer *p, const vyre_inst *inst) {
+    vyre_list values = vyre_inst_operands(p->ir, inst);
+    uint32_t head = vyre_message_head(inst->op);
+    vyre_strbuf_printf(&p->text, "%s(", vyre_lookup_op(inst->op)->name);
+    print_operands(p, values.items, head);
+    vyre_strbuf_puts(&p->text, head ? ", " : "");
+    vyre_message_quote(&p->text, vyre_message_text(p->ir, inst));
+    vyre_strbuf_puts(&p->text, values.count > head ? ", " : "");
+    print_operands(p, values.items + head, values.count - head);
+    vyre_strbuf_putc(&p->text, ')');
+}
+
 static void print_inst(printer *p, uint32_t at) {
     const vyre_inst *inst = &p->ir->insts[at];
     if (inst->op == VYRE_OP_ARG || inst->op == VYRE_OP_RESULT) {
@@ -420,6 +427,8 @@ static void print_inst(printer *p, uint32_t at) {
         vyre_strbuf_puts(&p->text, "clear(");
         print_resource(p, inst->a);
         vyre_strbuf_putc(&p->text, ')');
+    } else if (vyre_op_is_message(inst->op)) {
+        print_message(p, inst);
     } else if (inst->op == VYRE_OP_ATOMIC_STORE) {
         print_element_call(p, inst, vyre_lookup_op(inst->op));
     } else {
@@ -540,7 +549,7 @@ static void print_elements(printer *p, const vyre_resource *row) {
 static void print_constants(printer *p) {
     for (uint32_t i = 0; i < p->ir->resource_count; i++) {
         const vyre_resource *row = &p->ir->resources[i];
-        if (row->kind != VYRE_RESOURCE_CONSTANT) {
+        if (row->kind != VYRE_RESOURCE_CONSTANT || !p->tables[i]) {
             continue;
         }
         vyre_strbuf_puts(&p->text, "const ");
@@ -729,9 +738,11 @@ static bool prepare(printer *p) {
     const vyre_ir *ir = p->ir;
     p->used = vyre_alloc_zeroed(ir->inst_count, 1);
     p->names = vyre_alloc_array(ir->inst_count, sizeof *p->names);
-    if (!p->used || !p->names) {
+    p->tables = vyre_alloc_array(ir->resource_count, sizeof *p->tables);
+    if (!p->used || !p->names || !p->tables) {
         return false;
     }
+    vyre_message_find_tables(ir, p->tables);
     p->may_collide = ends_like_local(ir->strings);
     for (uint32_t i = 0; i < ir->arg_count; i++) {
         p->may_collide |= ends_like_local(ir->strings + ir->args[i].name);
@@ -783,6 +794,7 @@ vyre_status vyre_program_print_notes(const vyre_program *program, vyre_print_not
         p.text.failed = true;
     }
     vyre_free(p.used);
+    vyre_free(p.tables);
     vyre_free(p.names);
     if (p.text.failed) {
         vyre_strbuf_free(&p.text);

@@ -1,6 +1,7 @@
 #include "base/alloc.h"
 #include "ir/cases.h"
 #include "ir/lookup.h"
+#include "ir/message.h"
 #include "ir/program.h"
 #include "ir/rule.h"
 #include "ir/verify.h"
@@ -100,7 +101,7 @@ static bool check_spare_words(sweep *s, const vyre_inst *inst, const vyre_op_inf
                  [VYRE_SHAPE_R_LIST] = {0, 0, 0},     [VYRE_SHAPE_LIST] = {0, 0, ALL},
                  [VYRE_SHAPE_PICK] = {0, 0, ALL},     [VYRE_SHAPE_IF] = {0, 0, 0},
                  [VYRE_SHAPE_LOOP] = {0, 0, 0},       [VYRE_SHAPE_INLINE] = {ALL, ALL, 0},
-                 [VYRE_SHAPE_GROUP] = {0, 0, 0}};
+                 [VYRE_SHAPE_GROUP] = {0, 0, 0},      [VYRE_SHAPE_MESSAGE] = {0, 0, 0}};
     uint32_t set = (inst->a & (uint32_t)spare[info->shape].a) |
                    (inst->b & (uint32_t)spare[info->shape].b) |
                    (inst->c & (uint32_t)spare[info->shape].c);
@@ -307,6 +308,25 @@ static bool check_memory(sweep *s, const vyre_inst *inst, const vyre_op_info *in
     }
     bool has_result = info->effects & VYRE_EFFECT_READ;
     return expect(s, inst->type == (has_result ? row->type : VYRE_TYPE_VOID), "has the wrong type");
+}
+
+static bool check_message(sweep *s, const vyre_inst *inst) {
+    vyre_type types[VYRE_LIMIT_MESSAGE_VALUES + 1];
+    if (!check_resource(s, inst->a) ||
+        !expect(s, vyre_message_is_text(s->ir, inst->a), "has no text") ||
+        !check_list(s, inst->b, inst->c, VYRE_LIMIT_MESSAGE_VALUES + 1)) {
+        return false;
+    }
+    vyre_list values = vyre_inst_operands(s->ir, inst);
+    for (uint32_t i = 0; i < values.count; i++) {
+        if (!check_operand(s, values.items[i], &types[i])) {
+            return false;
+        }
+    }
+    vyre_rule_error error;
+    return vyre_message_check((vyre_op)inst->op, vyre_message_text(s->ir, inst), types,
+                              values.count, &error) ||
+           verify_error(s->v, s->at, error.code, error.fix, "%s", error.message);
 }
 
 /* Values */
@@ -562,6 +582,7 @@ static bool check_inst(sweep *s) {
     case VYRE_SHAPE_V2:
     case VYRE_SHAPE_V3: return check_rule(s, inst, info);
     case VYRE_SHAPE_GROUP: return check_matrix(s, inst);
+    case VYRE_SHAPE_MESSAGE: return check_message(s, inst);
     case VYRE_SHAPE_IF: return check_if(s, inst);
     case VYRE_SHAPE_LOOP: return check_loop(s, inst);
     case VYRE_SHAPE_INLINE: return open_frame(s, inst, inst->c);

@@ -50,6 +50,8 @@
     X(STEP, "step")                                                                                \
     X(CEIL_DIV, "ceil_div")                                                                        \
     X(REQUIRE, "require")                                                                          \
+    X(PRINT, "print")                                                                              \
+    X(ASSERT, "assert")                                                                            \
     X(SWAP, "swap")                                                                                \
     X(VIEW, "view")                                                                                \
     X(DEVICE, "device")                                                                            \

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "ir/lookup.h"
 #include "pass/decide.h"
+#include "pass/message.h"
 #include "pass/shared.h"
 
 const vyre_pass vyre_passes[VYRE_PASS_COUNT] = {
@@ -47,11 +48,19 @@ static vyre_status run_pipeline(const vyre_program *program, bool unrolls,
 }
 
 vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program) {
+    vyre_program *bare;
     *out_program = NULL;
     if (vyre_shared_is_sized(vyre_program_ir(program))) {
         return vyre_shared_refuse(program);
     }
-    return run_pipeline(program, true, out_program);
+    VYRE_TRY(vyre_messages_drop(program, &bare));
+    vyre_status status = run_pipeline(bare ? bare : program, true, out_program);
+    if (!status && !*out_program) {
+        *out_program = bare;
+        return VYRE_OK;
+    }
+    vyre_program_release(bare);
+    return status;
 }
 
 /* What is decided, and what follows; NULL if nothing is. */
@@ -111,11 +120,20 @@ static vyre_status optimise_expanded(vyre_program *expanded, bool unrolls, bool 
 
 static vyre_status lower(const vyre_program *program, bool unrolls, bool own_domain,
                          vyre_program **out_program) {
-    vyre_program *expanded;
+    vyre_program *bare, *expanded;
     *out_program = NULL;
     VYRE_TRY(check_size(program));
-    VYRE_TRY(vyre_math_expand(program, &expanded));
-    expanded = expanded ? expanded : vyre_program_retain((vyre_program *)(uintptr_t)program);
+    VYRE_TRY(vyre_messages_drop(program, &bare));
+    bare = bare ? bare : vyre_program_retain((vyre_program *)(uintptr_t)program);
+    vyre_status status = vyre_math_expand(bare, &expanded);
+    if (status) {
+        vyre_program_release(bare);
+        return status;
+    }
+    if (expanded) {
+        vyre_program_release(bare);
+    }
+    expanded = expanded ? expanded : bare;
     return optimise_expanded(expanded, unrolls, own_domain, out_program);
 }
 

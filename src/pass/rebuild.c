@@ -7,6 +7,7 @@
 #include "ir/builder.h"
 #include "ir/cases.h"
 #include "ir/lookup.h"
+#include "ir/message.h"
 
 vyre_status vyre_rebuild_init(vyre_rebuild *rebuild, const vyre_program *from) {
     const vyre_ir *ir = vyre_program_ir(from);
@@ -293,10 +294,25 @@ static uint32_t copy_value(vyre_rebuild *r, uint32_t at) {
     return vyre_rebuild_inst(r, at, array, operands);
 }
 
+static void copy_message(vyre_rebuild *r, const vyre_inst *inst) {
+    vyre_list values = vyre_inst_operands(r->ir, inst);
+    uint32_t *list = copy_list(r, values.items, values.count);
+    if (list) {
+        builder_message(r->to, vyre_inst_op(inst), r->resources[vyre_access_resource(inst)],
+                        values.count, list);
+    }
+    vyre_free(list);
+}
+
 static void copy_inst(vyre_rebuild *r, uint32_t at) {
     const vyre_inst *inst = &r->ir->insts[at];
     bool comes_with_owner = inst->op == VYRE_OP_ARG || inst->op == VYRE_OP_RESULT;
-    if (!comes_with_owner && (!r->replace || !r->replace(r, at))) {
+    if (comes_with_owner || (r->replace && r->replace(r, at))) {
+        return;
+    }
+    if (vyre_op_is_message(inst->op)) {
+        copy_message(r, inst);
+    } else {
         r->values[at] = copy_value(r, at);
     }
 }
@@ -504,6 +520,9 @@ void vyre_rebuild_head(vyre_rebuild *rebuild) {
 void vyre_rebuild_build(vyre_rebuild *rebuild) {
     vyre_rebuild_head(rebuild);
     copy_interface(rebuild);
+    if (rebuild->declare) {
+        rebuild->declare(rebuild);
+    }
     copy_steps(rebuild);
 }
 

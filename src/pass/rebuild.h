@@ -31,6 +31,8 @@ struct vyre_rebuild {
     bool (*replace_block)(vyre_rebuild *rebuild, uint32_t inst);
     /* The same for the phase of a step: anything that can stand between phases. */
     bool (*replace_phase)(vyre_rebuild *rebuild, uint32_t step);
+    /* Declares arguments behind those of `from`. */
+    void (*declare)(vyre_rebuild *rebuild);
     const bool *left_out;    /* by resource: arrays of phases that nothing mentions */
     const uint32_t *lengths; /* by resource: those of shared arrays, in place of their sizes */
     /* By resource: the records of buffers become integers; accesses to them are replaced. */

@@ -230,6 +230,7 @@ static void try_device(const vyre_router *router, const vyre_router_run *run, vy
                        uint64_t timeout_ns, finding *out) {
     const vyre_program *program = run->program;
     vyre_dispatch_config config = *vyre_config_or_default(run->config);
+    config.prints = NULL; /* the run that counts has printed */
     if (!config.timeout_ns || timeout_ns < config.timeout_ns) {
         config.timeout_ns = timeout_ns;
     }

@@ -37,8 +37,10 @@ enum { VYRE_PIPELINE_ARGUMENTS = 8 }; /* of pipelines that keep a plan */
 /* What runs a program: a sequence of parts where the backend has no phases or grid barriers of its
  * own and the program needs them, else the backend, through its executable or its own slots. */
 struct vyre_pipeline {
-    vyre_device *device; /* retained while the pipeline is held outside of the cache */
-    vyre_program *program;
+    vyre_device *device;     /* retained while the pipeline is held outside of the cache */
+    vyre_program *program;   /* what the backend runs */
+    vyre_program *source;    /* as it was given, with messages; NULL if it has none */
+    uint32_t messages;       /* the kinds that it has */
     vyre_sequence *sequence; /* NULL: the backend takes the program whole */
     vyre_native *native;     /* its executable then; NULL: runs go through the backend's slots */
     uint32_t epoch;          /* of the device, when it was compiled */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "runtime/device.h"
+#include "runtime/message.h"
 #include "runtime/shared.h"
 #include "trace/trace.h"
 
@@ -141,7 +142,8 @@ static uint64_t output_bytes(const vyre_call *call, const vyre_output *outputs) 
 vyre_status vyre_pipeline_run(vyre_pipeline *pipeline, vyre_run_form form, const vyre_plan *plan,
                               const vyre_input *inputs, vyre_output *outputs,
                               vyre_timing *out_timing) {
-    const vyre_call call = vyre_plan_call(plan, inputs, pipeline->native);
+    vyre_call call = vyre_plan_call(plan, inputs, pipeline->native);
+    call.program = pipeline->program; /* without messages, if the plan's has some */
     vyre_timing untimed = vyre_no_times, *timing = out_timing ? out_timing : &untimed;
     vyre_status status;
     VYRE_TRACED(pipeline->device->track,
@@ -221,12 +223,33 @@ static vyre_status fit(vyre_pipeline *pipeline, const vyre_input *inputs, size_t
     return status;
 }
 
+/* The kinds of messages that a run records. */
+static uint32_t start_messages(const vyre_pipeline *pipeline, const vyre_dispatch_config *config) {
+    if (config && config->prints) {
+        config->prints->left_out = 0;
+    }
+    return vyre_messages_wanted(pipeline, config);
+}
+
+static vyre_status run_messages(vyre_pipeline *pipeline, uint32_t kinds,
+                                const vyre_message_run *run) {
+    vyre_plan plan;
+    VYRE_TRY(begin_run(pipeline, &plan, run->inputs, run->input_count, run->config));
+    end_run(pipeline, &plan);
+    return vyre_messages_run(pipeline, kinds, run);
+}
+
 /* Runs into new outputs. */
 static vyre_status run_new(vyre_pipeline *pipeline, vyre_run_form form, const vyre_input *inputs,
                            size_t input_count, const vyre_dispatch_config *config,
                            vyre_outputs *out_outputs, vyre_timing *out_timing) {
     vyre_plan plan;
     *out_outputs = (vyre_outputs){0};
+    uint32_t kinds = start_messages(pipeline, config);
+    if (kinds) {
+        const vyre_message_run run = {form, inputs, input_count, config, out_outputs, out_timing};
+        return run_messages(pipeline, kinds, &run);
+    }
     if (pipeline->is_sized) {
         vyre_pipeline *own;
         vyre_dispatch_config rest;
@@ -335,6 +358,11 @@ vyre_status vyre_pipeline_dispatch_into(vyre_pipeline *pipeline, const vyre_inpu
                                         size_t input_count, const vyre_dispatch_config *config,
                                         vyre_outputs *outputs) {
     vyre_plan plan;
+    uint32_t kinds = start_messages(pipeline, config);
+    if (kinds) {
+        const vyre_message_run run = {VYRE_RUN_INTO, inputs, input_count, config, outputs, NULL};
+        return run_messages(pipeline, kinds, &run);
+    }
     if (pipeline->is_sized) {
         vyre_pipeline *own;
         vyre_dispatch_config rest;
@@ -483,9 +511,31 @@ static vyre_status start_planned(vyre_pending *pending, bool owned, const vyre_p
     return vyre_device_explain(pending->pipeline->device, plan->program, &plan->config, status);
 }
 
+/* A run whose messages the host has to look at is over when it has started. */
+static vyre_status start_messages_run(vyre_pending *pending, uint32_t kinds,
+                                      const vyre_message_run *run) {
+    VYRE_TRY(run_messages(pending->pipeline, kinds, run));
+    size_t count = pending->outputs.count;
+    pending->given = vyre_alloc_array(count, sizeof *pending->given);
+    if (!pending->given) {
+        return vyre_no_memory("for a list of %zu outputs", count);
+    }
+    if (count) {
+        memcpy(pending->given, pending->outputs.items, count * sizeof *pending->given);
+    }
+    pending->run = vyre_ready_run;
+    return VYRE_OK;
+}
+
 static vyre_status start(vyre_pending *pending, bool owned, const vyre_input *inputs,
                          size_t input_count, const vyre_dispatch_config *config) {
     vyre_plan plan;
+    uint32_t kinds = start_messages(pending->pipeline, config);
+    if (kinds) {
+        const vyre_message_run run = {VYRE_RUN_BORROWED, inputs, input_count, config,
+                                      &pending->outputs, NULL};
+        return start_messages_run(pending, kinds, &run);
+    }
     VYRE_TRY(begin_run(pending->pipeline, &plan, inputs, input_count, config));
     vyre_status status = start_planned(pending, owned, &plan, inputs);
     end_run(pending->pipeline, &plan);
@@ -496,7 +546,7 @@ static vyre_status dispatch_async(vyre_pipeline *pipeline, bool owned, const vyr
                                   size_t input_count, const vyre_dispatch_config *config,
                                   vyre_pending **out_pending) {
     *out_pending = NULL;
-    if (pipeline->is_sized) {
+    if (pipeline->is_sized && !vyre_messages_wanted(pipeline, config)) {
         vyre_pipeline *own;
         vyre_dispatch_config rest;
         VYRE_TRY(fit(pipeline, inputs, input_count, config, &rest, &own));

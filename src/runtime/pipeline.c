@@ -8,8 +8,10 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/strbuf.h"
+#include "ir/message.h"
 #include "ir/program.h"
 #include "ir/section.h"
+#include "pass/message.h"
 #include "pass/shared.h"
 #include "runtime/compile.h"
 #include "store/store.h"
@@ -44,6 +46,7 @@ static void destroy(vyre_pipeline *pipeline) {
     vyre_native_drop(pipeline->native);
     vyre_sequence_free(pipeline->sequence);
     vyre_program_release(pipeline->program);
+    vyre_program_release(pipeline->source);
     vyre_free(pipeline);
 }
 
@@ -97,9 +100,24 @@ static vyre_pipeline *hold(vyre_pipeline *pipeline) {
     return pipeline;
 }
 
+/* Whether messages of two programs with the same meaning come from the same lines. */
+static bool same_places(const vyre_program *left, const vyre_program *right) {
+    const vyre_ir *a = vyre_program_ir(left), *b = vyre_program_ir(right);
+    return a->place_count == b->place_count && a->scope_count == b->scope_count &&
+           a->file == b->file && a->debug_string_bytes == b->debug_string_bytes &&
+           !memcmp(a->places, b->places, a->place_count * sizeof *a->places) &&
+           !memcmp(a->scopes, b->scopes, a->scope_count * sizeof *a->scopes) &&
+           !memcmp(a->debug_strings, b->debug_strings, a->debug_string_bytes);
+}
+
+static bool is_of(const vyre_pipeline *pipeline, uint64_t hash, const vyre_program *program) {
+    return pipeline->hash == hash && same_meaning(vyre_pipeline_program(pipeline), program) &&
+           (!pipeline->source || same_places(pipeline->source, program));
+}
+
 static vyre_pipeline *find(vyre_device *device, uint64_t hash, const vyre_program *program) {
     vyre_pipeline *found = *bucket_of(device, hash);
-    while (found && (found->hash != hash || !same_meaning(found->program, program))) {
+    while (found && !is_of(found, hash, program)) {
         found = found->next;
     }
     return found;
@@ -136,7 +154,7 @@ bool vyre_pipeline_is_native(const vyre_pipeline *pipeline) {
 }
 
 const vyre_program *vyre_pipeline_program(const vyre_pipeline *pipeline) {
-    return pipeline->program;
+    return pipeline->source ? pipeline->source : pipeline->program;
 }
 
 static vyre_str as_str(const char *text) {
@@ -154,8 +172,8 @@ static vyre_status check_ops(const vyre_backend *backend, const vyre_program *pr
     const vyre_ir *ir = vyre_program_ir(program);
     for (uint32_t i = 0; i < ir->inst_count; i++) {
         uint32_t op = ir->insts[i].op;
-        if (op == VYRE_OP_GRID_BARRIER && splits) {
-            continue; /* it is none of the backend's */
+        if ((op == VYRE_OP_GRID_BARRIER && splits) || vyre_op_is_message(op)) {
+            continue; /* the host takes it out */
         }
         if (op >= 8 * sizeof *ops || !(ops->words[op / 64] >> (op % 64) & 1)) {
             return vyre_status_make(
@@ -287,6 +305,19 @@ static uint64_t executable_bytes(const vyre_pipeline *pipeline) {
                               : 0;
 }
 
+/* A backend sees no messages. */
+static vyre_status set_program(vyre_pipeline *pipeline, const vyre_program *program) {
+    vyre_program *given = (vyre_program *)(uintptr_t)program;
+    VYRE_TRY(vyre_messages_drop(program, &pipeline->program));
+    if (pipeline->program) {
+        pipeline->source = vyre_program_retain(given);
+        pipeline->messages = vyre_messages_of(vyre_program_ir(program));
+    } else {
+        pipeline->program = vyre_program_retain(given);
+    }
+    return VYRE_OK;
+}
+
 static vyre_status make(vyre_device *device, uint64_t hash, const vyre_program *program,
                         const vyre_dispatch_config *config, vyre_pipeline **out_pipeline) {
     vyre_pipeline *pipeline = vyre_alloc_zeroed(1, sizeof *pipeline);
@@ -294,9 +325,9 @@ static vyre_status make(vyre_device *device, uint64_t hash, const vyre_program *
         return vyre_no_memory("for the pipeline of `%s`", vyre_program_name(program));
     }
     pipeline->device = device;
-    pipeline->program = vyre_program_retain((vyre_program *)(uintptr_t)program);
     pipeline->hash = hash;
-    vyre_status status = vyre_device_begin(device);
+    vyre_status status = set_program(pipeline, program);
+    status = status ? status : vyre_device_begin(device);
     if (!status) {
         status = compile_on(device, config, pipeline);
         vyre_device_end(device);
@@ -315,7 +346,7 @@ static vyre_status make(vyre_device *device, uint64_t hash, const vyre_program *
 static vyre_pipeline *enter(vyre_device *device, vyre_pipeline *made) {
     vyre_pipeline *gone = NULL;
     pthread_mutex_lock(&device->pipelines);
-    vyre_pipeline *other = find(device, made->hash, made->program);
+    vyre_pipeline *other = find(device, made->hash, vyre_pipeline_program(made));
     device->counts.misses++;
     vyre_pipeline *result = hold(other ? other : made);
     if (other) {

@@ -251,7 +251,7 @@ static vyre_status check_grid(const vyre_plan *plan) {
 /* Words that a later version may give a meaning. */
 static vyre_status check_reserved(const vyre_plan *plan) {
     const uint64_t *words = plan->config.reserved;
-    return words[0] || words[1] || words[2] || words[3]
+    return words[0] || words[1] || plan->config.flags & ~(uint64_t)VYRE_DISPATCH_NO_ASSERTS
                ? refuse_config(plan,
                                "zero the config, then set the fields you need; for newer fields, "
                                "upgrade vyre",
@@ -356,6 +356,8 @@ static vyre_status plan_finish(vyre_plan *plan) {
     VYRE_TRY(check_grid(plan));
     VYRE_TRY(vyre_plan_size_steps(plan));
     VYRE_TRY(check_reserved(plan));
+    plan->config.prints = NULL; /* the host's own */
+    plan->config.flags = 0;
     VYRE_TRY(vyre_check_demand(plan->program, &plan->config));
     for (uint32_t i = 0; i < plan->ir->phase_count; i++) {
         plan->grids[i] = largest_grid(plan, i);

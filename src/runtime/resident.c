@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "ir/program.h"
 #include "runtime/device.h"
+#include "runtime/message.h"
 #include "runtime/shared.h"
 #include "trace/trace.h"
 
@@ -530,6 +531,7 @@ vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_bindi
                                        size_t count, const vyre_dispatch_config *config,
                                        vyre_timing *out_timing, uint64_t *out_ticket) {
     vyre_device *device = pipeline->device;
+    VYRE_TRY(vyre_messages_refuse(pipeline->program, config));
     if (pipeline->is_sized) {
         return run_fitted(pipeline, bindings, count, config, out_timing, out_ticket);
     }

@@ -120,9 +120,10 @@ static const char values[] =
         "convert with the type, as in f32(x); bitcast<f32>(x) keeps the bits")
     ROW("__expf __logf __powf __sinf __cosf native_exp native_log native_sin native_cos",
         "write exp, log, pow, sin or cos; there is one of each")
-    ROW("printf print println cout",
-        "remove it; a kernel prints nothing, so store the value in a buffer")
-    ROW("assert static_assert", "remove it, or store a flag in a buffer; `require` compares sizes")
+    ROW("print printf fprintf println cout console.log debugPrintf debugPrintfEXT",
+        "write print(\"x = {}\", x); `{}` stands for each value")
+    ROW("assert static_assert assert_eq debug_assert",
+        "write assert(condition, \"x = {}\", x); `require` compares sizes")
     ROW("sizeof", "write the number of bytes")
     ROW("range", "write a range as 0..n")
     /* Numbers */

@@ -50,7 +50,7 @@ typedef struct formatter {
 
 static bool is_word(vyre_token_kind kind) {
     return kind == VYRE_TOKEN_NAME || kind == VYRE_TOKEN_NUMBER || kind == VYRE_TOKEN_TYPE ||
-           kind >= VYRE_TOKEN_PROGRAM;
+           kind == VYRE_TOKEN_STRING || kind >= VYRE_TOKEN_PROGRAM;
 }
 
 static bool is_operator(vyre_token_kind kind) {

@@ -78,7 +78,7 @@ static uint8_t class_of(char c) {
 static const char *const texts[VYRE_TOKEN_COUNT] = {
     [VYRE_TOKEN_END] = "the end of the file", [VYRE_TOKEN_NAME] = "a name",
     [VYRE_TOKEN_NUMBER] = "a number",         [VYRE_TOKEN_TYPE] = "a type",
-    [VYRE_TOKEN_COMMENT] = "a comment",
+    [VYRE_TOKEN_STRING] = "a text",           [VYRE_TOKEN_COMMENT] = "a comment",
 #define ROW(name, text) [VYRE_TOKEN_##name] = text,
     VYRE_PUNCTUATION(ROW) VYRE_KEYWORDS(ROW)
 #undef ROW
@@ -430,20 +430,25 @@ static void lex_character(vyre_lexer *lexer, vyre_token *token) {
     }
 }
 
-/* A string of other languages, as if it were a number. */
-static void lex_string(vyre_lexer *lexer, vyre_token *token) {
-    const char *at = lexer->at, *end = lexer->source->end;
+/* Behind a string; its line ends it at the latest. */
+static const char *string_end(const char *at, const char *end) {
     const char *after = at + 1;
     while (after < end && *after != '\n' && *after != '"') {
-        after++;
+        after += *after == '\\' && end - after > 1 && after[1] != '\n' ? 2 : 1;
     }
-    after += after < end && *after == '"';
-    token->kind = VYRE_TOKEN_NUMBER;
+    return after + (after < end && *after == '"');
+}
+
+static void lex_string(vyre_lexer *lexer, vyre_token *token) {
+    const char *at = lexer->at, *after = string_end(at, lexer->source->end);
+    token->kind = VYRE_TOKEN_STRING;
     token->length = (uint32_t)(after - at);
-    token->malformed = true;
-    vyre_source_report(lexer->source, spot_of(lexer, at, token->length), 101,
-                       "remove it; a kernel prints nothing, and a character is written as 'a'",
-                       "the language has no strings");
+    if (token->length < 2 || after[-1] != '"') {
+        vyre_source_report(lexer->source, spot_of(lexer, at, 1), 104,
+                           "end it with `\"` in the same line; \\n starts a new one",
+                           "the text that starts here has no closing quote");
+        token->malformed = true;
+    }
     lexer->at = after;
 }
 
@@ -568,7 +573,8 @@ static bool starts_item(const vyre_lexer *lexer, const char *at, size_t length, 
 enum { STRUCT_C = 4 };
 
 static const uint8_t interests[256] = {
-    ['p'] = 1, ['f'] = 1, ['c'] = 1, ['{'] = 1, ['}'] = 1, ['/'] = 1, ['\''] = 1, ['\n'] = 1,
+    ['p'] = 1, ['f'] = 1,  ['c'] = 1, ['{'] = 1,  ['}'] = 1,
+    ['/'] = 1, ['\''] = 1, ['"'] = 1, ['\n'] = 1,
 };
 
 void vyre_lexer_find_item(vyre_lexer *lexer) {
@@ -594,6 +600,7 @@ void vyre_lexer_find_item(vyre_lexer *lexer) {
             lexer->line_start = at + 1;
             break;
         case '\'': at = character_end(at, end) - 1; break;
+        case '"': at = string_end(at, end) - 1; break;
         case '{': depth++; break;
         case '}': depth -= depth > 0; break;
         case '/':

@@ -61,6 +61,7 @@ typedef enum vyre_token_kind {
     VYRE_TOKEN_NAME,
     VYRE_TOKEN_NUMBER,
     VYRE_TOKEN_TYPE,
+    VYRE_TOKEN_STRING,  /* the text of a message, in quotes */
     VYRE_TOKEN_COMMENT, /* only where they are asked for */
 #define VYRE_TOKEN_ENUM(name, text) VYRE_TOKEN_##name,
     VYRE_PUNCTUATION(VYRE_TOKEN_ENUM) VYRE_KEYWORDS(VYRE_TOKEN_ENUM)

@@ -553,6 +553,12 @@ bool lower_check_count(vyre_lower *lower, vyre_node call, const char *name, uint
 /* A call for its effects alone. */
 void lower_call_statement(vyre_lower *lower, uint32_t number);
 
+/* lower_message.c */
+
+/* VYRE_WORD_PRINT or VYRE_WORD_ASSERT if that is what is called. */
+vyre_context_word lower_message_word(const vyre_lower *lower, vyre_node call);
+void lower_message(vyre_lower *lower, vyre_node call);
+
 /* What a CALL or LIBRARY_CALL calls; without a unit, after a report, if that is no function. */
 vyre_callee lower_callee(vyre_lower *lower, vyre_node node);
 

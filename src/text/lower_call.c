@@ -14,7 +14,8 @@ vyre_operand lower_look_through(vyre_lower *lower, vyre_node call) {
     uint32_t count = vyre_parser_count(&lower->parser, call.b);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t node = argument(lower, call, i);
-        if (lower_node(lower, node).kind != VYRE_NODE_NAME) {
+        vyre_node_kind kind = (vyre_node_kind)lower_node(lower, node).kind;
+        if (kind != VYRE_NODE_NAME && kind != VYRE_NODE_STRING) {
             lower_expression(lower, node, VYRE_TYPE_VOID);
         }
     }
@@ -598,6 +599,12 @@ vyre_operand lower_call(vyre_lower *lower, uint32_t number, vyre_value_type expe
     if (word->class_of == VYRE_WORD_FUNCTION) {
         return lower_small(lower, node, word, expected);
     }
+    if (lower_message_word(lower, node)) {
+        vyre_name_text name;
+        lower_report(lower, vyre_node_spot(&node), 309, "write it as a statement of its own",
+                     "`%s` gives no value", lower_name(lower, node.a, &name));
+        return lower_look_through(lower, node);
+    }
     vyre_context_word made;
     vyre_value_type type;
     if (is_made_here(lower, node, &made, &type)) {
@@ -749,6 +756,10 @@ void lower_call_statement(vyre_lower *lower, uint32_t number) {
             lower_report(lower, vyre_node_spot(&node), 107, fix,
                          "the result of `%s` is not used, and it has no other effect", word->text);
         }
+        return;
+    }
+    if (lower_message_word(lower, node)) {
+        lower_message(lower, node);
         return;
     }
     vyre_context_word made;

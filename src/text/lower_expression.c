@@ -715,6 +715,9 @@ static vyre_operand lower_any(vyre_lower *lower, uint32_t number, vyre_value_typ
     vyre_node node = lower_node(lower, number);
     switch (node.kind) {
     case VYRE_NODE_NUMBER: return lower_number(lower, node);
+    case VYRE_NODE_STRING:
+        lower_report(lower, vyre_node_spot(&node), 101, VYRE_STRING_FIX, VYRE_STRING_MISTAKE);
+        return lower_poison();
     case VYRE_NODE_BOOL: return lower_constant(lower, VYRE_TYPE_BOOL, node.detail);
     case VYRE_NODE_NAME: return lower_named(lower, node);
     case VYRE_NODE_FIELD: return lower_field(lower, number);

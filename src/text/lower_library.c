@@ -52,13 +52,14 @@ static bool explain_dotted(vyre_lower *lower, vyre_node call, const char *id, vy
     size_t first = strcspn(id, ".");
     vyre_names *names = &lower->unit->names;
     uint32_t symbol = vyre_names_symbol(names, lower->unit->source.text + call.a, (uint32_t)first);
-    const char *foreign = vyre_foreign_fix(vyre_str_of(last));
+    const char *whole = vyre_foreign_fix(vyre_str_of(id)); /* console.log */
+    const char *foreign = whole ? whole : vyre_foreign_fix(vyre_str_of(last));
     bool is_method = symbol != VYRE_NONE && vyre_names_find(names, symbol);
     bool is_operation = vyre_word_of(vyre_word_find(vyre_str_of(last)))->class_of == VYRE_WORD_OP;
     if (is_method) {
         vyre_strbuf_printf(fix, "write %s(%.*s%s); there are no methods", last, (int)first, id,
                            vyre_parser_count(&lower->parser, call.b) ? ", ..." : "");
-    } else if (is_operation) {
+    } else if (is_operation && !whole) {
         vyre_strbuf_printf(fix, "write %s(...) without `%.*s`", last, (int)(last - id), id);
     } else if (foreign) {
         vyre_strbuf_puts(fix, foreign);

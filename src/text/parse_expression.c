@@ -77,13 +77,22 @@ uint32_t parse_nested(vyre_parser *parser) {
     return node;
 }
 
+static uint32_t parse_text_argument(vyre_parser *parser) {
+    vyre_token token = parser->state.token;
+    parse_advance(parser);
+    return token.malformed ? 0
+                           : parse_node(parser, VYRE_NODE_STRING, vyre_token_spot(&token), 0,
+                                        token.offset, token.length);
+}
+
 /* Arguments up to and with the closing parenthesis; the opening one has been taken. The types, if
  * any, go in front of the list. */
 static uint32_t parse_arguments(vyre_parser *parser, const vyre_type_list *types) {
     size_t pending = parser->pending.count;
     if (!parse_at(parser, VYRE_TOKEN_RIGHT_PAREN)) {
         do {
-            parse_push(parser, parse_nested(parser));
+            bool is_text = parse_at(parser, VYRE_TOKEN_STRING);
+            parse_push(parser, is_text ? parse_text_argument(parser) : parse_nested(parser));
         } while (!parser->lost && parse_take(parser, VYRE_TOKEN_COMMA));
     }
     parse_expect(parser, VYRE_TOKEN_RIGHT_PAREN, "separate arguments by commas and close with )");
@@ -505,6 +514,10 @@ static uint32_t parse_primary(vyre_parser *parser) {
                          : "close the parenthesis");
         return parse_fields(parser, node);
     }
+    case VYRE_TOKEN_STRING:
+        parse_error(parser, vyre_token_spot(&token), 101, VYRE_STRING_FIX, VYRE_STRING_MISTAKE);
+        parse_advance(parser);
+        return 0;
     case VYRE_TOKEN_DOT:
         parse_unexpected(parser, "an operand", "write a digit before the point, as in 0.5");
         return 0;

@@ -486,8 +486,11 @@ static uint32_t explain_name(vyre_parser *parser, vyre_token first) {
         snprintf(fix, sizeof fix, "write `%.*s`", (int)near.names[0].size, near.names[0].data);
     }
     if (foreign) {
-        parse_error(parser, vyre_token_spot(&first), 102, foreign, "there is no `%.*s`",
-                    (int)name.size, name.data);
+        uint32_t word = parser->names->symbols.items[first.symbol].word;
+        bool is_ours = word == VYRE_WORD_PRINT || word == VYRE_WORD_ASSERT;
+        parse_error(parser, vyre_token_spot(&first), 102, foreign,
+                    is_ours ? "`%.*s` is called with ( )" : "there is no `%.*s`", (int)name.size,
+                    name.data);
         parser->lost = true;
     } else {
         parse_unexpected(parser, "`=`, `[` or `(` after the name", fix);

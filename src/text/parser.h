@@ -26,6 +26,10 @@ typedef enum vyre_semicolon {
     VYRE_SEMICOLON_NEEDED
 } vyre_semicolon;
 
+/* A string where none can be. */
+#define VYRE_STRING_MISTAKE "a text can only be shown, by `print` and `assert`"
+#define VYRE_STRING_FIX "remove it, or write print(\"...\"); a character is written as 'a'"
+
 typedef struct vyre_open_block {
     uint8_t kind;      /* vyre_node_kind of its head */
     bool results;      /* an `if` whose branches give values */

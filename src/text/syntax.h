@@ -17,6 +17,7 @@
     X(ERROR) /* something that was reported; silent from here on */                                \
     /* expressions */                                                                              \
     X(NUMBER)       /* detail: negative; a: offset of the text, b: its length */                   \
+    X(STRING)       /* a: offset of the text in quotes, b: its length; only in calls */            \
     X(BOOL)         /* detail: 0 or 1 */                                                           \
     X(NAME)         /* a: symbol; in declarations detail: type, b: list of lengths, none or 0 */   \
     X(FIELD)        /* a: operand, b: symbol of a field or swizzle */                              \

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "ir/message.h"
+
 vyre_float_format values_float_format(vyre_type type) {
     switch (type) {
     case VYRE_TYPE_F16: return VYRE_FLOAT_F16;
@@ -155,24 +157,8 @@ vyre_status values_element_parse(const char *argument, vyre_type type, vyre_str 
     }
 }
 
-static int64_t sign_extended(vyre_type type, uint64_t bits) {
-    uint32_t unused = 64 - vyre_type_bytes(type) * 8;
-    return (int64_t)(bits << unused) >> unused;
-}
-
 void values_element_print(vyre_strbuf *text, vyre_type type, const uint8_t *element) {
-    uint64_t bits = values_element_load(type, element);
-    switch (vyre_type_class_of(type)) {
-    case VYRE_CLASS_BOOL: vyre_strbuf_puts(text, bits ? "true" : "false"); break;
-    case VYRE_CLASS_FLOAT: vyre_float_print(text, values_float_format(type), bits); break;
-    case VYRE_CLASS_SIGNED: {
-        int64_t value = sign_extended(type, bits);
-        vyre_strbuf_puts(text, value < 0 ? "-" : "");
-        vyre_strbuf_u64(text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
-        break;
-    }
-    default: vyre_strbuf_u64(text, bits); break;
-    }
+    vyre_bits_print(text, type, values_element_load(type, element));
 }
 
 void values_element_json(vyre_json *json, vyre_type type, const uint8_t *element) {

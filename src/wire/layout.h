@@ -50,14 +50,15 @@ _Static_assert(VYRE_SECTION_ARGS == 0 && VYRE_SECTION_INSTS == 7 && VYRE_SECTION
 /* The lowest minor version that has an operation; a new one comes with a new version. Elementary
  * functions on f64 came later than those on the other types. */
 static inline uint32_t wire_op_minor(uint32_t op, uint32_t type) {
-    bool is_new = op == VYRE_OP_EXP10 || op == VYRE_OP_LOG10 || op == VYRE_OP_FMOD;
+    bool is_new = op == VYRE_OP_EXP10 || op == VYRE_OP_LOG10 || op == VYRE_OP_FMOD ||
+                  op == VYRE_OP_PRINT || op == VYRE_OP_ASSERT;
     bool is_wide = op < VYRE_OP_COUNT && type == VYRE_TYPE_F64 &&
                    vyre_op_info_of(op)->rule == VYRE_RULE_ELEMENTARY;
     return is_new || is_wide ? 2 : op == VYRE_OP_MATRIX_MAD ? 1 : 0;
 }
 
 #define WIRE_COUNT_OP(name, number, text, shape, rule, effects, cost, doc) +1
-_Static_assert(VYRE_OPS(WIRE_COUNT_OP) == 109,
+_Static_assert(VYRE_OPS(WIRE_COUNT_OP) == 111,
                "give a new operation its version in wire_op_minor, then count it here");
 #undef WIRE_COUNT_OP
 

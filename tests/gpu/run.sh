@@ -74,6 +74,25 @@ known() {
     done
 }
 
+# The examples of the language's larger constructs, on all devices.
+examples() {
+    local folder
+    folder=$(mktemp -d) && head -c 3200000 /dev/urandom >"$folder/noise" || return 1
+    example() { "$carry/vyre" run -b all --verify "examples/$1.vyre" "${@:2}"; }
+    example particles "p=@$folder/noise" dt=0.01 &&
+        example sha256 size=100 n=32000 "data=@$folder/noise" &&
+        example lu n=64 a=iota:4096 &&
+        example heat steps=33 rod=iota:100000 &&
+        example jacobi width=300 height=200 turns=9 plate=iota:60000 &&
+        example pi n=10000 darts=100 &&
+        example weights kind=full:7:100000 weight=iota:100000 &&
+        example adamw rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-8 decay=0.01 correction1=0.1 correction2=0.001 \
+            seed=7 "gradients=iota:1000" parameters=ones:1000 m=zeros:1000 v=ones:1000
+    local status=$?
+    rm -r "$folder"
+    return $status
+}
+
 sanitized() {
     compute-sanitizer --tool memcheck --error-exitcode 9 "$carry/vyre" conform -b "$device" --suite small,random --programs 40 --seed 1 --runs 1
 }
@@ -83,7 +102,7 @@ preferred() {
 }
 
 # timeout(1) starts programs, so parts that are functions run in a bash of their own.
-export -f conform workload_bytes operations honesty known sanitized preferred
+export -f conform workload_bytes operations honesty known examples sanitized preferred
 export carry programs processes device logs
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>&1 | head -4
@@ -93,6 +112,7 @@ part artifact 60 "$carry/gpu_drills" artifact
 part honesty 120 bash -c honesty
 part conform_some 300 "$carry/vyre" conform -b "$device" --programs 200 --seed 900001 --runs 1
 part known 60 bash -c known
+part examples 120 bash -c examples
 part workload_bytes 200 bash -c workload_bytes
 part operations 200 bash -c operations
 part laws 200 "$carry/vyre" ops check -b "$device"

@@ -543,6 +543,22 @@ static inline void sample_turns(vyre_builder *b) {
     vyre_build_repeat_end(b);
 }
 
+/* Messages: with and without values, and two with the same text. */
+static inline void sample_messages(vyre_builder *b) {
+    uint32_t x = vyre_build_buffer(b, "x", VYRE_ACCESS_IN, VYRE_TYPE_F64, SAMPLE_NONE);
+    vyre_build_phase(b, &(vyre_phase_desc){.domain = {vyre_build_size_len(b, x)}});
+    uint32_t i = sample_gid(b), value = vyre_build_load(b, x, i);
+    uint32_t shown[] = {i, value, i};
+    uint32_t same = vyre_build_op(b, VYRE_OP_EQ, value, value, SAMPLE_NONE);
+    vyre_build_print(b, "x[{}] = {}, \"{:x}\" {{}}\n", 3, shown);
+    vyre_build_assert(b, same, "no number", 0, NULL);
+    vyre_build_if(b, same);
+    vyre_build_print(b, "no number", 0, NULL);
+    vyre_build_if_end(b, 0, NULL);
+    vyre_build_assert(b, vyre_build_bool(b, true), "{}", 1, &value);
+    vyre_build_phase_end(b);
+}
+
 typedef struct sample_row {
     const char *name;
     void (*build)(vyre_builder *b);
@@ -557,6 +573,7 @@ static const sample_row sample_rows[] = {
     {"barriers", sample_barriers},   {"named", sample_named},
     {"matrix", sample_matrix},       {"required", sample_required},
     {"lookup", sample_lookup},       {"turns", sample_turns},
+    {"messages", sample_messages},
 };
 
 #define SAMPLE_COUNT (sizeof sample_rows / sizeof *sample_rows)

@@ -230,6 +230,7 @@ static vyre_status open_subject(dispatch_function dispatch, const miscompile *bu
         .dispatch_borrowed = dispatch,
         .features = subject_features,
         .max_workgroup_size = vyre_any_workgroup_size,
+        .max_workgroups_per_dimension = vyre_any_workgroup_count,
     };
     const vyre_backend made = {&slots, (void *)(uintptr_t)bug, NULL};
     return vyre_device_open(&made, "subject", 0, out_device);

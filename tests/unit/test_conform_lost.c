@@ -103,6 +103,7 @@ static vyre_device *open_fragile(fragile *f) {
         .dispatch_borrowed = fragile_dispatch,
         .features = fragile_features,
         .max_workgroup_size = vyre_any_workgroup_size,
+        .max_workgroups_per_dimension = vyre_any_workgroup_count,
         .device_lost = fragile_lost,
         .try_recover = fragile_recover,
     };

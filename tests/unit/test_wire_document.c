@@ -44,9 +44,9 @@ static void assert_on_page(const char *format, ...) {
 
 static void document_has_every_operation(void **state) {
     (void)state;
-    static const char *const shapes[] = {"NONE", "NUMBER", "V1",   "V2",     "V3",
-                                         "R",    "R_V1",   "R_V2", "R_LIST", "LIST",
-                                         "PICK", "IF",     "LOOP", "INLINE", "GROUP"};
+    static const char *const shapes[] = {"NONE", "NUMBER", "V1",     "V2",     "V3",   "R",
+                                         "R_V1", "R_V2",   "R_LIST", "LIST",   "PICK", "IF",
+                                         "LOOP", "INLINE", "GROUP",  "MESSAGE"};
     for (uint32_t op = 0; op < VYRE_OP_COUNT; op++) {
         const vyre_op_info *info = vyre_op_info_of(op);
         if (info->name) {

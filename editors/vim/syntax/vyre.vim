@@ -59,6 +59,7 @@ syntax keyword vyreOperation subgroup_exclusive_add subgroup_exclusive_mul subgr
 syntax keyword vyreOperation subgroup_exclusive_max subgroup_exclusive_and subgroup_exclusive_or
 syntax keyword vyreOperation subgroup_exclusive_xor
 syntax match   vyreOperation "\<ceil_div\>\ze\s*("
+syntax match   vyreOperation "\%(^\|[;{}]\)\s*\zs\<\%(print\|assert\)\>\ze\s*("
 syntax match   vyreOperation "\<\%(sum_add\|sum_clear\)\>\ze\s*("
 syntax match   vyreOperation "\<\%(dot\|cross\|length\|normalize\|clamp\|mix\|any\|all\)\>\ze\s*("
 
@@ -71,6 +72,7 @@ syntax match vyreFloat "\<\d[0-9_]*\.\d[0-9_]*\%([eE][-+]\?\d\+\)\?\%(f\|f16\|bf
 syntax match vyreFloat "\<\d[0-9_]*[eE][-+]\?\d\+\%(f\|f16\|bf16\|f32\|f64\)\?\>"
 syntax match vyreFloat "\<0x\x[0-9a-fA-F_]*\%(\.\x\+\)\?[pP][-+]\?\d\+\%(f\|f16\|bf16\|f32\|f64\)\?\>"
 syntax keyword vyreFloat inf nan
+syntax region vyreString start=+"+ skip=+\\\\\|\\"+ end=+"+ oneline
 syntax match vyreCharacter "'\%([^'\\]\|\\[nrt0\\']\|\\x\x\x\)'"
 
 syntax match vyreOperator "[-+*/%&|^~!<>=]"

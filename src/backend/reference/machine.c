@@ -12,6 +12,7 @@
 #include "ir/program.h"
 #include "pass/pass.h"
 #include "pass/shared.h"
+#include "runtime/message.h"
 #include "runtime/shared.h"
 
 enum { FREE_LANES = 256 }; /* lanes of a workgroup where the program does not say */
@@ -388,6 +389,7 @@ vyre_status vyre_reference_run(const vyre_program *program, const vyre_input *in
                                size_t input_count, const vyre_dispatch_config *config,
                                const vyre_reference_options *options, vyre_outputs *out_outputs) {
     *out_outputs = (vyre_outputs){0};
+    VYRE_TRY(vyre_messages_refuse(program, config));
     return run(program, inputs, input_count, config, options, NULL, out_outputs);
 }
 

@@ -100,8 +100,10 @@ static bool run_special(machine *m, fiber *f, uint32_t at) {
     case VYRE_ANY_OF(SUBGROUP): return subgroup_exchange(m, f, at);
     case VYRE_ANY_OF(BLOCK): return control_open(m, f, at);
     case VYRE_ANY_OF(JUMP): return control_leave(m, f, at);
-    case VYRE_ANY_OF(PICK): return true; /* comes with its owner */
-    case VYRE_ANY_OF(PURE, ELEMENTARY, NONE): break;
+    case VYRE_ANY_OF(PICK): return true;    /* comes with its owner */
+    case VYRE_ANY_OF(MESSAGE): return true; /* the host records them otherwise */
+    case VYRE_ANY_OF(PURE, ELEMENTARY):
+    case VYRE_ONE_OF(NONE, COUNT): break;
     }
     return machine_unknown(m, at);
 }
