@@ -573,9 +573,6 @@ void lower_several(vyre_lower *lower, uint32_t number, uint32_t count);
 const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol);
 const vyre_name_binding *lower_array_or_sums(vyre_lower *lower, vyre_node node, uint32_t symbol);
 
-/* Zeros an array. */
-void lower_clear(vyre_lower *lower, const vyre_name_binding *array);
-
 /* False, after a report, if the array may not be written. From then on it counts as written. */
 bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_binding *array);
 
@@ -700,6 +697,9 @@ vyre_operand lower_constant_dimension(vyre_lower *lower, uint32_t symbol, uint32
  * is computed: of a constant array. */
 bool lower_check_len(vyre_lower *lower, vyre_node call);
 vyre_operand lower_constant_length(vyre_lower *lower, vyre_node call);
+
+/* Zeros an array. */
+void lower_clear(vyre_lower *lower, const vyre_name_binding *array);
 
 /* An element of a constant array where a constant is computed. */
 vyre_operand lower_constant_element(vyre_lower *lower, vyre_node element);

@@ -467,6 +467,14 @@ vyre_operand lower_constant_dimension(vyre_lower *lower, uint32_t symbol, uint32
                : lower_poison();
 }
 
+void lower_clear(vyre_lower *lower, const vyre_name_binding *array) {
+    uint32_t width = lower_width(lower, array->type);
+    for (uint32_t i = 0; i < width; i++) {
+        uint32_t leaf = lower_leaf_handle(lower, array->type, array->handle, i);
+        vyre_build_clear(lower->builder, lower_viewed(lower, leaf));
+    }
+}
+
 /* `len` may name a dimension behind the array. */
 bool lower_check_len(vyre_lower *lower, vyre_node call) {
     return vyre_parser_count(&lower->parser, call.b) == 2 ||

@@ -312,14 +312,6 @@ static void note_written(vyre_lower *lower, uint32_t resource) {
     }
 }
 
-void lower_clear(vyre_lower *lower, const vyre_name_binding *array) {
-    uint32_t width = lower_width(lower, array->type);
-    for (uint32_t i = 0; i < width; i++) {
-        uint32_t leaf = lower_leaf_handle(lower, array->type, array->handle, i);
-        vyre_build_clear(lower->builder, lower_viewed(lower, leaf));
-    }
-}
-
 bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_binding *array) {
     if (array->writable) {
         uint32_t width = lower_width(lower, array->type);
