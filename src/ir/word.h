@@ -53,6 +53,7 @@
     X(PRINT, "print")                                                                              \
     X(ASSERT, "assert")                                                                            \
     X(SWAP, "swap")                                                                                \
+    X(VIEW, "view")                                                                                \
     X(DEVICE, "device")                                                                            \
     X(STRUCT, "struct")                                                                            \
     X(USE, "use")                                                                                  \

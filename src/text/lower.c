@@ -26,6 +26,7 @@ bool lower_start(vyre_lower *lower, const char *name) {
     lower->builder = lower->spare;
     lower->program++;
     lower->shapes.count = 0;
+    lower->views.count = 0;
     lower->has_sums = lower->adds = false;
     return true;
 }

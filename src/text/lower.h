@@ -23,6 +23,7 @@
  * lower_generic.c    type parameters, and the instances of what has them
  * lower_array.c      constant arrays, arrays of several dimensions
  * lower_sum.c        reproducible sums of floats
+ * lower_view.c       arrays seen as another type
  * lower_use.c        `use` lines: the files of a text, operations without their dialect
  * lower_variant.c    the same program again, with operations in other forms
  * lower_unit.c       texts and their items, going from one to another and back
@@ -118,6 +119,13 @@ typedef struct vyre_array_shape {
     bool fixed;                             /* lengths are numbers, else sizes to be copied */
     uint32_t lengths[VYRE_MOST_DIMENSIONS]; /* slowest first */
 } vyre_array_shape;
+
+/* A scalar of the elements of an array that is seen as another type, see lower_view.h. */
+typedef struct vyre_view {
+    uint32_t resource;       /* that holds them */
+    uint8_t type;            /* vyre_type of the scalar */
+    uint32_t stride, offset; /* of an element, and of the scalar in it; in bytes */
+} vyre_view;
 
 typedef struct vyre_function {
     uint32_t item;
@@ -271,6 +279,7 @@ typedef struct vyre_lower {
     bool has_sums;                    /* the program declares some */
     bool adds;                        /* the phase adds to them */
     VYRE_VEC(vyre_array_shape) shapes;
+    VYRE_VEC(vyre_view) views;
     VYRE_VEC(uint8_t) written; /* by resource: whether something may have written it */
     VYRE_VEC(vyre_fill) fills;
     VYRE_VEC(vyre_lower_parameter) head; /* parameters of programs that are being called */
@@ -565,9 +574,6 @@ void lower_several(vyre_lower *lower, uint32_t number, uint32_t count);
 const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol);
 const vyre_name_binding *lower_array_or_sums(vyre_lower *lower, vyre_node node, uint32_t symbol);
 
-/* Zeros an array. */
-void lower_clear(vyre_lower *lower, const vyre_name_binding *array);
-
 /* False, after a report, if the array may not be written. From then on it counts as written. */
 bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_binding *array);
 
@@ -692,6 +698,9 @@ vyre_operand lower_constant_dimension(vyre_lower *lower, uint32_t symbol, uint32
  * is computed: of a constant array. */
 bool lower_check_len(vyre_lower *lower, vyre_node call);
 vyre_operand lower_constant_length(vyre_lower *lower, vyre_node call);
+
+/* Zeros an array. */
+void lower_clear(vyre_lower *lower, const vyre_name_binding *array);
 
 /* An element of a constant array where a constant is computed. */
 vyre_operand lower_constant_element(vyre_lower *lower, vyre_node element);

@@ -4,6 +4,7 @@
 #include "ir/lookup.h"
 #include "text/lower.h"
 #include "text/lower_sum.h"
+#include "text/lower_view.h"
 
 /* A constant array whose elements are being computed. */
 typedef struct filling {
@@ -258,8 +259,7 @@ uint32_t lower_length_value(vyre_lower *lower, const vyre_name_binding *array, u
     vyre_array_shape shape = shape_of(lower, array);
     return shape.dimensions > 1 ? length_value(lower, &shape, dimension)
            : array->sum         ? lower_sum_length(lower, array)
-                                : vyre_build_len(lower->builder,
-                                                 lower_leaf_handle(lower, array->type, array->handle, 0));
+                                : lower_len(lower, array);
 }
 
 static void report_no_dimension(vyre_lower *lower, vyre_spot spot, uint32_t dimensions,
@@ -391,7 +391,7 @@ uint32_t lower_element_index(vyre_lower *lower, const vyre_name_binding *array, 
     bool several = head.kind == VYRE_NODE_INDICES;
     vyre_array_shape shape = array ? shape_of(lower, array) : (vyre_array_shape){.dimensions = 1};
     bool has_array = array;
-    uint32_t resource = array ? lower_leaf_handle(lower, array->type, array->handle, 0) : VYRE_NONE;
+    uint32_t resource = array ? lower_resource_of(lower, array) : VYRE_NONE;
     uint32_t count = several ? vyre_parser_count(&lower->parser, head.a) : 1;
     uint32_t indices[VYRE_MOST_DIMENSIONS];
     bool valid = true;
@@ -479,6 +479,14 @@ vyre_operand lower_constant_dimension(vyre_lower *lower, uint32_t symbol, uint32
     return value.kind == VYRE_OPERAND_VALUE
                ? lower_constant(lower, VYRE_TYPE_U32, constant->lengths[value.value])
                : lower_poison();
+}
+
+void lower_clear(vyre_lower *lower, const vyre_name_binding *array) {
+    uint32_t width = lower_width(lower, array->type);
+    for (uint32_t i = 0; i < width; i++) {
+        uint32_t leaf = lower_leaf_handle(lower, array->type, array->handle, i);
+        vyre_build_clear(lower->builder, lower_viewed(lower, leaf));
+    }
 }
 
 /* `len` may name a dimension behind the array. */

@@ -4,6 +4,7 @@
 #include "text/lower.h"
 #include "text/lower_let.h"
 #include "text/lower_sum.h"
+#include "text/lower_view.h"
 
 static uint32_t argument(const vyre_lower *lower, vyre_node call, uint32_t index) {
     return vyre_parser_item(&lower->parser, call.b, index);
@@ -311,18 +312,12 @@ static void note_written(vyre_lower *lower, uint32_t resource) {
     }
 }
 
-void lower_clear(vyre_lower *lower, const vyre_name_binding *array) {
-    uint32_t width = lower_width(lower, array->type);
-    for (uint32_t i = 0; i < width; i++) {
-        vyre_build_clear(lower->builder, lower_leaf_handle(lower, array->type, array->handle, i));
-    }
-}
-
 bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_binding *array) {
     if (array->writable) {
         uint32_t width = lower_width(lower, array->type);
         for (uint32_t i = 0; i < width; i++) {
-            note_written(lower, lower_leaf_handle(lower, array->type, array->handle, i));
+            uint32_t leaf = lower_leaf_handle(lower, array->type, array->handle, i);
+            note_written(lower, lower_viewed(lower, leaf));
         }
         return true;
     }
@@ -377,9 +372,7 @@ static vyre_operand lower_of_array(vyre_lower *lower, vyre_node call, const vyre
                    : lower_built(lower, lower_length_value(lower, &own, dimension));
     }
     if (is_len) {
-        return lower_built(lower,
-                           vyre_build_len(lower->builder,
-                                          lower_leaf_handle(lower, array->type, array->handle, 0)));
+        return lower_built(lower, lower_len(lower, array));
     }
     if (lower_check_writable(lower, node, array)) {
         lower_at(lower, vyre_node_spot(&call));
@@ -424,7 +417,7 @@ static vyre_operand uniform_load(vyre_lower *lower, const vyre_text_place *place
     uint32_t width = lower_width(lower, place->type);
     for (uint32_t i = 0; i < width; i++) {
         uint32_t array = lower_leaf_handle(lower, place->type, (uint32_t)place->handle, i);
-        lower_push(lower, vyre_build_uniform_load(lower->builder, array, place->index));
+        lower_push(lower, lower_load(lower, array, place->index, VYRE_OP_UNIFORM_LOAD));
     }
     bool stored = lower->values.count == base + width;
     vyre_operand result = stored ? lower_gather(lower, place->type, base) : lower_poison();
@@ -463,6 +456,8 @@ static vyre_operand lower_of_element(vyre_lower *lower, vyre_node call, const vy
         lower_refuse_composite(lower, &composite, place.spot);
         valid = false;
     }
+    valid = valid && !(is_atomic && lower_refuse_view(lower, (uint32_t)place.handle, place.symbol,
+                                                      "an atomic", place.spot));
     vyre_type type = valid ? vyre_scalar_of(place.type) : VYRE_TYPE_VOID;
     uint32_t operands[2] = {VYRE_NONE, VYRE_NONE};
     for (uint32_t i = 0; i < values; i++) {

@@ -2,6 +2,7 @@
 #include "ir/lookup.h"
 #include "text/lower.h"
 #include "text/lower_let.h"
+#include "text/lower_view.h"
 
 static vyre_text_place no_place(void) {
     return (vyre_text_place){.kind = VYRE_PLACE_NONE, .symbol = VYRE_NONE};
@@ -238,7 +239,7 @@ vyre_operand lower_read(vyre_lower *lower, const vyre_text_place *place) {
         lower_at(lower, place->spot);
         uint32_t value = place->kind == VYRE_PLACE_VARIABLE
                              ? vyre_build_get(lower->builder, handle)
-                             : vyre_build_load(lower->builder, handle, place->index);
+                             : lower_load(lower, handle, place->index, VYRE_OP_LOAD);
         if (value == VYRE_NONE) {
             return lower_poison();
         }
@@ -265,7 +266,7 @@ void lower_write(vyre_lower *lower, const vyre_text_place *place, vyre_operand v
         if (place->kind == VYRE_PLACE_VARIABLE) {
             vyre_build_set(lower->builder, handle, leaf);
         } else {
-            vyre_build_store(lower->builder, handle, place->index, leaf);
+            lower_store(lower, handle, place->index, leaf);
         }
     }
 }

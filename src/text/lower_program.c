@@ -2,6 +2,7 @@
 #include "ir/lookup.h"
 #include "text/lower.h"
 #include "text/lower_sum.h"
+#include "text/lower_view.h"
 
 /* A buffer of composites: its elements are records, and each leaf is a field of them. */
 static bool lower_records(vyre_lower *lower, vyre_value_type type, const char *name,
@@ -135,6 +136,10 @@ static bool lower_outer_element(vyre_lower *lower, uint32_t number, uint32_t *re
     if (array && !vyre_type_is_scalar(array->type)) {
         vyre_operand element = {.kind = VYRE_OPERAND_COMPOSITE, .type = array->type};
         lower_refuse_composite(lower, &element, vyre_node_spot(&node));
+        array = NULL;
+    }
+    if (array && lower_refuse_view(lower, array->handle, node.a, "a condition or count of steps",
+                                   vyre_node_spot(&node))) {
         array = NULL;
     }
     *resource = array ? array->handle : VYRE_NONE;
@@ -313,7 +318,9 @@ static void lower_swap(vyre_lower *lower, vyre_node node) {
         vyre_node name = lower_node(lower, i ? node.b : node.a);
         const vyre_name_binding *array =
             name.kind == VYRE_NODE_NAME ? lower_array(lower, name, name.a) : NULL;
-        if (!array || !lower_check_writable(lower, name, array)) {
+        if (!array || !lower_check_writable(lower, name, array) ||
+            lower_refuse_view(lower, lower_leaf_handle(lower, array->type, array->handle, 0),
+                              name.a, "`swap`", vyre_node_spot(&name))) {
             return;
         }
         handles[i] = array->handle;
@@ -365,11 +372,13 @@ static void lower_require(vyre_lower *lower, vyre_node node) {
 
 void lower_step(vyre_lower *lower, uint32_t number) {
     vyre_node node = lower_node(lower, number);
-    if (node.kind != VYRE_NODE_SCRATCH && node.kind != VYRE_NODE_REQUIRE) {
+    if (node.kind != VYRE_NODE_SCRATCH && node.kind != VYRE_NODE_REQUIRE &&
+        node.kind != VYRE_NODE_VIEW) {
         lower_start_steps(lower);
     }
     switch (node.kind) {
     case VYRE_NODE_SCRATCH: lower_scratch(lower, node); break;
+    case VYRE_NODE_VIEW: lower_view(lower, node); break;
     case VYRE_NODE_REQUIRE: lower_require(lower, node); break;
     case VYRE_NODE_STEP_CALL: lower_splice(lower, node.a); break;
     case VYRE_NODE_PHASE: lower_phase(lower, node); break;

@@ -3,6 +3,7 @@
 #include "ir/builder.h"
 #include "ir/size.h"
 #include "text/lower.h"
+#include "text/lower_view.h"
 
 const char *lower_step_name(const vyre_lower *lower, const char *name, vyre_name_text *out) {
     if (!lower->splice) {
@@ -63,7 +64,7 @@ static vyre_given array_argument(vyre_lower *lower, uint32_t node, vyre_lower_pa
     const vyre_name_binding *named =
         head.kind == VYRE_NODE_NAME ? vyre_names_find(&lower->unit->names, head.a) : NULL;
     bool zero = named && named->kind == VYRE_BINDING_ARRAY &&
-                is_untouched(lower, lower_leaf_handle(lower, named->type, named->handle, 0));
+                is_untouched(lower, lower_resource_of(lower, named));
     const vyre_name_binding *array = lower_array_argument(lower, node, parameter, position, callee);
     vyre_spot spot = vyre_node_spot(&head);
     return array ? (vyre_given){.binding = *array, .spot = spot, .zero = zero} : poisoned(spot);
@@ -178,10 +179,14 @@ static bool check_aliases(vyre_lower *lower, vyre_callee callee, size_t head, si
             bool writes = lower->head.items[head + i].kind != VYRE_ARGUMENT_IN ||
                           lower->head.items[head + k].kind != VYRE_ARGUMENT_IN;
             if (before->binding.kind == VYRE_BINDING_ARRAY && writes &&
-                before->binding.handle == now->binding.handle) {
+                lower_resource_of(lower, &before->binding) ==
+                    lower_resource_of(lower, &now->binding)) {
+                bool is_view = before->binding.handle != now->binding.handle;
                 vyre_name_text name, array;
                 lower_report(lower, now->spot, 402, "pass a copy, or another array",
-                             "`%s` is argument %u and %u of `%s`, which writes to it",
+                             is_view ? "what `%s` shows is argument %u and %u of `%s`, which "
+                                       "writes to it"
+                                     : "`%s` is argument %u and %u of `%s`, which writes to it",
                              lower_name(lower, now->binding.symbol, &array), k + 1, i + 1,
                              lower_callee_name(callee, &name));
                 return false;
@@ -334,9 +339,9 @@ void lower_start_steps(vyre_lower *lower) {
         uint32_t width = lower_width(lower, fill.type);
         for (uint32_t leaf = 0; leaf < width; leaf++) {
             vyre_type type = vyre_leaf_type(&lower->types, fill.type, leaf);
-            vyre_build_store(builder, lower_leaf_handle(lower, fill.type, fill.resource, leaf),
-                             vyre_build_position(builder, VYRE_OP_GID, 0),
-                             vyre_build_const(builder, type, 0));
+            lower_store(lower, lower_leaf_handle(lower, fill.type, fill.resource, leaf),
+                        vyre_build_position(builder, VYRE_OP_GID, 0),
+                        vyre_build_const(builder, type, 0));
         }
     }
     vyre_build_phase_end(builder);

@@ -322,6 +322,7 @@ void lower_statement(vyre_lower *lower, uint32_t number) {
     case VYRE_NODE_YIELD:
     case VYRE_NODE_RETURN: lower_jump(lower, number); break;
     case VYRE_NODE_SCRATCH:
+    case VYRE_NODE_VIEW:
     case VYRE_NODE_REQUIRE:
     case VYRE_NODE_STEP_CALL:
     case VYRE_NODE_PHASE:

@@ -341,6 +341,7 @@ static void free_lower(vyre_lower *lower) {
     vyre_vec_free(&lower->spine);
     vyre_vec_free(&lower->cases);
     vyre_vec_free(&lower->shapes);
+    vyre_vec_free(&lower->views);
     vyre_vec_free(&lower->written);
     vyre_vec_free(&lower->fills);
     vyre_vec_free(&lower->head);

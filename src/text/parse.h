@@ -172,6 +172,16 @@ uint32_t parse_branch(vyre_parser *parser);
 /* The rest of an expression whose first operand has been read. */
 uint32_t parse_rest(vyre_parser *parser, uint32_t left);
 
+/* parse_view.c */
+
+/* Whether a view is declared here; all of it but the semicolon; and a report where it cannot be. */
+bool parse_at_view(const vyre_parser *parser);
+uint32_t parse_view(vyre_parser *parser, vyre_spot spot);
+uint32_t parse_stray_view(vyre_parser *parser);
+
+/* An argument of a program or function; a view is declared like one. */
+uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_program);
+
 /* Heads of phases and bodies, shared by items and steps. */
 uint32_t parse_phase(vyre_parser *parser, uint32_t name);
 bool parse_open(vyre_parser *parser, vyre_node_kind kind, vyre_semicolon semicolon);

@@ -60,7 +60,7 @@ static vyre_open_block *top(vyre_parser *parser) {
 }
 
 /* NAME ":" ( [ "inout" ] type | [ "inout" | "out" ] "buffer" "<" type ">" [ "[" size "]" ] ) */
-static uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_program) {
+uint32_t parse_argument(vyre_parser *parser, const char *what, bool of_program) {
     vyre_spot spot = vyre_token_spot(&parser->state.token);
     uint32_t name = parse_name(parser, what);
     parse_expect(parser, VYRE_TOKEN_COLON,
@@ -531,13 +531,17 @@ static uint32_t end_step(vyre_parser *parser, uint32_t node) {
     return node;
 }
 
-/* "require" size "==" size ";" */
-static uint32_t parse_require(vyre_parser *parser, vyre_spot spot) {
+/* Reports what only the start of a program may have, in front of all its steps. */
+static void check_start(vyre_parser *parser, vyre_spot spot, const char *message) {
     if (top(parser)->kind != VYRE_NODE_PROGRAM || top(parser)->started) {
-        parse_error(parser, spot, 108, "move it to the start of the program",
-                    "a requirement follows a phase or repeat");
+        parse_error(parser, spot, 108, "move it to the start of the program", "%s", message);
         parser->quiet = false;
     }
+}
+
+/* "require" size "==" size ";" */
+static uint32_t parse_require(vyre_parser *parser, vyre_spot spot) {
+    check_start(parser, spot, "a requirement follows a phase or repeat");
     parse_advance(parser);
     uint32_t condition = vyre_parse_expression(parser);
     vyre_node head = vyre_parser_node(parser, condition);
@@ -593,14 +597,9 @@ static bool may_be_program(const vyre_parser *parser) {
 uint32_t parse_step(vyre_parser *parser) {
     vyre_token token = parser->state.token;
     vyre_spot spot = vyre_token_spot(&token);
-    bool of_program = top(parser)->kind == VYRE_NODE_PROGRAM;
     switch (token.kind) {
     case VYRE_TOKEN_SCRATCH:
-        if (!of_program || top(parser)->started) {
-            parse_error(parser, spot, 108, "move it to the start of the program",
-                        "a scratch array is declared after a phase or repeat");
-            parser->quiet = false;
-        }
+        check_start(parser, spot, "a scratch array is declared after a phase or repeat");
         return parse_array(parser, VYRE_NODE_SCRATCH, "a scratch array");
     case VYRE_TOKEN_PHASE: {
         top(parser)->started = true;
@@ -662,6 +661,10 @@ uint32_t parse_step(vyre_parser *parser) {
         }
         if (parse_at_word(parser, VYRE_WORD_REQUIRE)) {
             return parse_require(parser, spot);
+        }
+        if (parse_at_view(parser)) {
+            check_start(parser, spot, "a view is declared after a phase or repeat");
+            return end_step(parser, parse_view(parser, spot));
         }
         if (may_be_program(parser) && (parse_peek(parser).kind == VYRE_TOKEN_LEFT_PAREN ||
                                        parse_peek(parser).kind == VYRE_TOKEN_LESS)) {

@@ -743,6 +743,9 @@ uint32_t parse_statement(vyre_parser *parser) {
             parse_advance(parser);
             return parse_node(parser, VYRE_NODE_LABEL, spot, 0, name, 0);
         }
+        if (parse_at_view(parser)) {
+            return parse_stray_view(parser);
+        }
         vyre_match_form form = parse_at_match(parser);
         bool gives =
             form == VYRE_MATCH_VALUES && parser->blocks.items[parser->blocks.count - 1].results;

@@ -68,6 +68,7 @@
     X(TYPE)           /* detail: type */                                                           \
     X(TYPE_PARAMETER) /* a: NAME, b: the types it may be, see vyre_type_set */                     \
     X(SCRATCH)        /* a: NAME, b: size; detail: type of the sums it holds, or 0 */              \
+    X(VIEW)           /* a: ARGUMENT, b: NAME of an array, or none */                              \
     X(PHASE)          /* a: parts, see vyre_phase_clause */                                        \
     X(REPEAT)         /* a: NAME or none, b: size or RANGE */                                      \
     X(REPEAT_WHILE)   /* a: NAME or none, b: ELEMENT */                                            \

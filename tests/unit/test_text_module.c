@@ -360,6 +360,7 @@ static const char rich[] =
     "program p(n: u32, x: buffer<f32>, y: out buffer<f32>[len(x)], c: inout buffer<u32>) {\n"
     "    scratch s: f32[len(x) * 2];\n"
     "    scratch sums: sum<f32>[n];\n"
+    "    view pairs: inout buffer<vec2<u32>> = c;\n"
     "    phase one over x workgroup 64 {\n"
     "        shared part: f32[N * 16];\n"
     "        var own: f32[4];\n"
@@ -376,6 +377,7 @@ static const char rich[] =
     "    }\n"
     "    repeat i in n { phase over s { s[gid] = f32(i); sum_add(sums[gid], 1); } }\n"
     "    phase over sums { y[gid] = f32(sums[gid]); }\n"
+    "    phase over pairs { pairs[gid].y += pairs[gid].x; }\n"
     "    repeat while c[0] { phase over c[1] max 9 { c[0] = 0; } }\n"
     "}\n";
 
