@@ -587,6 +587,67 @@ static void messages_count_the_callers_bindings(void **state) {
     vyre_program_release(program);
 }
 
+/* Files */
+
+static vyre_status read_part(void *user, const char *path, vyre_text_sink *sink) {
+    const char *text = user;
+    assert_string_equal(path, "lib/part.vyre");
+    vyre_text_put(sink, text, strlen(text));
+    return VYRE_OK;
+}
+
+static void add_place(void *user, const vyre_message *message) {
+    vyre_strbuf_printf(user, "%s:%u: %s\n", message->file, message->line, message->text);
+}
+
+/* In programs that a program calls, in functions, and in a file that the text uses. */
+static void messages_name_their_file_and_line(void **state) {
+    (void)state;
+    static char part[] = "fn twice(x: u32) -> u32 {\n"
+                         "  print(\"twice {}\", x);\n"
+                         "  return 2 * x;\n"
+                         "}\n"
+                         "program part(x: inout buffer<u32>) over x {\n"
+                         "  x[gid] = twice(x[gid]);\n"
+                         "  print(\"part {}\", x[gid]);\n"
+                         "}\n";
+    static const char main_text[] = "use \"lib/part.vyre\";\n"
+                                    "program inner(x: inout buffer<u32>) over x {\n"
+                                    "  print(\"inner\"); x[gid] += 1;\n"
+                                    "}\n"
+                                    "program main(x: inout buffer<u32>) {\n"
+                                    "  part(x);\n"
+                                    "  repeat i in 2 { inner(x); }\n"
+                                    "  phase over x { print(\"main {}\", twice(x[gid])); }\n"
+                                    "}\n";
+    const vyre_text_reader reader = {read_part, part};
+    vyre_strbuf text = {0};
+    vyre_prints prints = {.write = add_place, .user = &text};
+    const vyre_dispatch_config config = {.prints = &prints};
+    uint32_t x = 3;
+    const vyre_input input = {&x, 4};
+    vyre_outputs outputs;
+    vyre_device *device;
+    vyre_module *module;
+    char *joined;
+    size_t size;
+    expect_ok(
+        vyre_text_join(&reader, "main.vyre", main_text, strlen(main_text), NULL, &joined, &size));
+    expect_ok(vyre_module_parse("main.vyre", joined, size, NULL, &module));
+    expect_ok(vyre_reference_open(&(vyre_reference_options){0}, &device));
+    expect_ok(vyre_device_dispatch(device, vyre_module_find(module, "main"), &input, 1, &config,
+                                   &outputs));
+    assert_string_equal(vyre_strbuf_string(&text),
+                        "lib/part.vyre:2: twice 3\nlib/part.vyre:7: part 6\n"
+                        "main.vyre:3: inner\nmain.vyre:3: inner\n"
+                        "lib/part.vyre:2: twice 8\nmain.vyre:8: main 16\n");
+    vyre_outputs_free(&outputs);
+    vyre_strbuf_free(&text);
+    vyre_string_free(joined);
+    vyre_module_free(module);
+    vyre_device_release(device);
+}
+
 /* Messages change no class; what they show must not depend on the schedule either. */
 static void messages_and_determinism(void **state) {
     (void)state;
@@ -632,6 +693,35 @@ static void messages_survive_without_memory(void **state) {
     vyre_program_release(program);
 }
 
+/* Nor does a run on resident buffers leave its log on the device. */
+static void messages_of_residents_survive_without_memory(void **state) {
+    (void)state;
+    vyre_program *program = contract_program(FAILS);
+    mock *plain = make_plain();
+    vyre_device *device = contract_device(plain);
+    vyre_resident x;
+    const uint32_t zeros[2] = {0};
+    vyre_device_cache_limit(device, 0);
+    expect_ok(vyre_resident_allocate(device, sizeof zeros, &x));
+    expect_ok(vyre_resident_upload(device, x, zeros, sizeof zeros));
+    const vyre_binding binding = vyre_bind(x);
+    vyre_status_code code = VYRE_STATUS_OK;
+    for (size_t n = 1; code != VYRE_STATUS_ASSERTION && failing_allocator_start(n); n++) {
+        vyre_status status =
+            vyre_device_dispatch_resident(device, program, &binding, 1, NULL, NULL);
+        code = vyre_status_code_of(status);
+        vyre_status_free(status);
+        failing_allocator_stop();
+        assert_true(code == VYRE_STATUS_OUT_OF_MEMORY || code == VYRE_STATUS_ASSERTION);
+        assert_int_equal(mock_residents(plain), 1);
+        expect_ok(vyre_resident_upload(device, x, zeros, sizeof zeros));
+    }
+    assert_int_equal(code, VYRE_STATUS_ASSERTION);
+    vyre_device_release(device);
+    mock_free(plain);
+    vyre_program_release(program);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_come_in_order),
@@ -650,8 +740,10 @@ int main(void) {
         cmocka_unit_test(assert_counts_failures_beyond_the_room),
         cmocka_unit_test(messages_of_runs_on_resident_buffers),
         cmocka_unit_test(messages_count_the_callers_bindings),
+        cmocka_unit_test(messages_name_their_file_and_line),
         cmocka_unit_test(messages_and_determinism),
         cmocka_unit_test(messages_survive_without_memory),
+        cmocka_unit_test(messages_of_residents_survive_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
