@@ -34,7 +34,13 @@ typedef struct vyre_outputs {
  *
  * The host reads messages behind the run: an asynchronous run that has some ends before the call
  * returns. If there are more than fit into a buffer, the host runs the program again, for the first
- * of them. Runs on resident buffers leave out messages, and refuse `prints`. */
+ * of them.
+ *
+ * A run on resident buffers cannot run again. If an assert fails there, the contents of the
+ * resident buffers that it writes are unspecified. If more than 65536 fail, the status has their
+ * number alone. If there are more prints than 65536 and than four times the limit, none is shown,
+ * and `left_out` counts all. vyre_pipeline_enqueue returns the status of a run that has messages
+ * itself. */
 typedef struct vyre_message {
     const char *text; /* with a NUL behind it; valid during the call */
     size_t size;

@@ -31,7 +31,8 @@ typedef struct vyre_reference_options {
 } vyre_reference_options;
 
 /* Runs a program. `config` and `options` may be NULL. The caller frees the outputs. If a limit is
- * exceeded, the status says which one, and where in the program. */
+ * exceeded, the status says which one, and where in the program. It leaves out asserts and refuses
+ * `prints`; runs on the device `reference` have both. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_reference_run(const vyre_program *program,
                                                       const vyre_input *inputs, size_t input_count,
                                                       const vyre_dispatch_config *config,

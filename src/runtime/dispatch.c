@@ -223,14 +223,6 @@ static vyre_status fit(vyre_pipeline *pipeline, const vyre_input *inputs, size_t
     return status;
 }
 
-/* The kinds of messages that a run records. */
-static uint32_t start_messages(const vyre_pipeline *pipeline, const vyre_dispatch_config *config) {
-    if (config && config->prints) {
-        config->prints->left_out = 0;
-    }
-    return vyre_messages_wanted(pipeline, config);
-}
-
 static vyre_status run_messages(vyre_pipeline *pipeline, uint32_t kinds,
                                 const vyre_message_run *run) {
     vyre_plan plan;
@@ -245,7 +237,7 @@ static vyre_status run_new(vyre_pipeline *pipeline, vyre_run_form form, const vy
                            vyre_outputs *out_outputs, vyre_timing *out_timing) {
     vyre_plan plan;
     *out_outputs = (vyre_outputs){0};
-    uint32_t kinds = start_messages(pipeline, config);
+    uint32_t kinds = vyre_messages_start(pipeline, config);
     if (kinds) {
         const vyre_message_run run = {form, inputs, input_count, config, out_outputs, out_timing};
         return run_messages(pipeline, kinds, &run);
@@ -358,7 +350,7 @@ vyre_status vyre_pipeline_dispatch_into(vyre_pipeline *pipeline, const vyre_inpu
                                         size_t input_count, const vyre_dispatch_config *config,
                                         vyre_outputs *outputs) {
     vyre_plan plan;
-    uint32_t kinds = start_messages(pipeline, config);
+    uint32_t kinds = vyre_messages_start(pipeline, config);
     if (kinds) {
         const vyre_message_run run = {VYRE_RUN_INTO, inputs, input_count, config, outputs, NULL};
         return run_messages(pipeline, kinds, &run);
@@ -530,7 +522,7 @@ static vyre_status start_messages_run(vyre_pending *pending, uint32_t kinds,
 static vyre_status start(vyre_pending *pending, bool owned, const vyre_input *inputs,
                          size_t input_count, const vyre_dispatch_config *config) {
     vyre_plan plan;
-    uint32_t kinds = start_messages(pending->pipeline, config);
+    uint32_t kinds = vyre_messages_start(pending->pipeline, config);
     if (kinds) {
         const vyre_message_run run = {VYRE_RUN_BORROWED, inputs, input_count, config,
                                       &pending->outputs, NULL};

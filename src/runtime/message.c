@@ -15,8 +15,16 @@ enum {
     PRINT_RECORDS = 65536, /* room for prints, or more for a higher limit */
     PRINT_ROOM = 4,        /* records for each message of the limit, at least */
     ASSERT_RECORDS = 4096,
+    IN_PLACE_RECORDS = 65536, /* room for asserts of a run that cannot be repeated */
     HEAD_WORDS = VYRE_LOGS * VYRE_LOG_WORDS
 };
+
+uint32_t vyre_messages_start(const vyre_pipeline *pipeline, const vyre_dispatch_config *config) {
+    if (config && config->prints) {
+        config->prints->left_out = 0;
+    }
+    return vyre_messages_wanted(pipeline, config);
+}
 
 uint32_t vyre_messages_wanted(const vyre_pipeline *pipeline, const vyre_dispatch_config *config) {
     config = vyre_config_or_default(config);
@@ -27,10 +35,9 @@ uint32_t vyre_messages_wanted(const vyre_pipeline *pipeline, const vyre_dispatch
 
 vyre_status vyre_messages_refuse(const vyre_program *program, const vyre_dispatch_config *config) {
     return config && config->prints
-               ? vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                                  "run it with data of the host, or do not set `prints`",
-                                  "`%s` is to print, and only runs with data of the host can",
-                                  vyre_program_name(program))
+               ? vyre_status_make(
+                     VYRE_STATUS_UNSUPPORTED, "run it on a device, or do not set `prints`",
+                     "`%s` is to print, and only runs on a device can", vyre_program_name(program))
                : VYRE_OK;
 }
 
@@ -38,6 +45,7 @@ vyre_status vyre_messages_refuse(const vyre_program *program, const vyre_dispatc
 typedef struct recording {
     const vyre_ir *ir; /* of the program with its messages */
     vyre_record_layout layout;
+    bool in_place;                              /* on resident buffers: there is one turn */
     uint64_t limit;                             /* of prints */
     uint32_t capacities[VYRE_LOGS];             /* records */
     uint32_t limits[VYRE_LOGS][VYRE_LOG_WORDS]; /* last keys to be kept */
@@ -55,9 +63,9 @@ static uint32_t *record_of(const recording *g, uint32_t log, size_t index) {
 }
 
 static vyre_status recording_init(recording *g, vyre_pipeline *pipeline, uint32_t kinds,
-                                  const vyre_dispatch_config *config) {
+                                  const vyre_dispatch_config *config, bool in_place) {
     const char *name = vyre_program_name(pipeline->program);
-    *g = (recording){.ir = vyre_program_ir(pipeline->source)};
+    *g = (recording){.ir = vyre_program_ir(pipeline->source), .in_place = in_place};
     g->layout = vyre_messages_layout(g->ir);
     g->limit = config->prints && config->prints->limit ? config->prints->limit : VYRE_PRINT_LIMIT;
     if (config->prints && !config->prints->write) {
@@ -73,7 +81,9 @@ static vyre_status recording_init(recording *g, vyre_pipeline *pipeline, uint32_
     g->capacities[0] = !(kinds & VYRE_MESSAGES_PRINT) ? 0
                        : room > PRINT_RECORDS         ? room
                                                       : PRINT_RECORDS;
-    g->capacities[1] = kinds & VYRE_MESSAGES_ASSERT ? ASSERT_RECORDS : 0;
+    g->capacities[1] = !(kinds & VYRE_MESSAGES_ASSERT) ? 0
+                       : in_place                      ? IN_PLACE_RECORDS
+                                                       : ASSERT_RECORDS;
     g->firsts[0] = HEAD_WORDS;
     g->firsts[1] = HEAD_WORDS + g->capacities[0] * g->layout.words;
     memset(g->limits, 0xff, sizeof g->limits);
@@ -84,11 +94,11 @@ static vyre_status recording_init(recording *g, vyre_pipeline *pipeline, uint32_
 }
 
 /* Little-endian words, as buffers have them. */
-static void turn_words(const recording *g, size_t count) {
+static void turn_words(uint32_t *words, size_t count) {
     const uint16_t one = 1;
     for (size_t i = 0; !*(const uint8_t *)&one && i < count; i++) {
-        uint32_t word = g->words[i];
-        g->words[i] = word >> 24 | (word >> 8 & 0xff00) | (word << 8 & 0xff0000) | word << 24;
+        uint32_t word = words[i];
+        words[i] = word >> 24 | (word >> 8 & 0xff00) | (word << 8 & 0xff0000) | word << 24;
     }
 }
 
@@ -100,7 +110,7 @@ static void write_heads(const recording *g) {
         head[VYRE_LOG_FIRST] = g->firsts[log];
         memcpy(head + VYRE_LOG_LIMIT, g->limits[log], g->layout.key_words * sizeof *head);
     }
-    turn_words(g, HEAD_WORDS);
+    turn_words(g->words, HEAD_WORDS);
 }
 
 /* One turn */
@@ -111,7 +121,7 @@ static void take_words(recording *g, vyre_outputs *outputs) {
     memcpy(g->words, last->data, g->word_count * sizeof *g->words);
     vyre_free(last->data);
     outputs->count--;
-    turn_words(g, g->word_count);
+    turn_words(g->words, g->word_count);
 }
 
 static vyre_status run_into(vyre_pipeline *recorder, const vyre_input *inputs, size_t count,
@@ -214,6 +224,11 @@ static size_t sort_log(const recording *g, uint32_t log) {
     return count;
 }
 
+/* Only after a run in place: which records found room depends on the schedule. */
+static bool has_overflow(const recording *g, uint32_t log) {
+    return head_of(g, log)[VYRE_LOG_COUNT] > g->capacities[log];
+}
+
 static vyre_status broken(const recording *g) {
     return vyre_status_make(VYRE_STATUS_BACKEND, "report this as a bug of the backend",
                             "the backend returned messages of `%s` that it cannot have recorded",
@@ -223,7 +238,7 @@ static vyre_status broken(const recording *g) {
 /* Sets whether a log had no room for all. Those it has are some of all, so the first of all are not
  * behind the first of them: the next turn keeps no others. */
 static vyre_status look_for_overflow(recording *g, uint32_t log, bool *again) {
-    if (head_of(g, log)[VYRE_LOG_COUNT] <= g->capacities[log]) {
+    if (!has_overflow(g, log)) {
         return VYRE_OK;
     }
     sort_log(g, log);
@@ -277,7 +292,7 @@ static void show(const recording *g, const uint32_t *record, shown *out) {
 static vyre_status hand_out(const recording *g, vyre_prints *prints) {
     const uint32_t *head = head_of(g, 0);
     uint64_t total = head[VYRE_LOG_TOTAL] | (uint64_t)head[VYRE_LOG_TOTAL_HIGH] << 32;
-    size_t count = sort_log(g, 0);
+    size_t count = has_overflow(g, 0) ? 0 : sort_log(g, 0);
     shown line = {0};
     count = count < g->limit ? count : (size_t)g->limit;
     vyre_status status = VYRE_OK;
@@ -327,10 +342,25 @@ static void print_origin(const recording *g, const uint32_t *record, vyre_strbuf
     }
 }
 
+static const char in_place_note[] =
+    "; the contents of the resident buffers that it writes are unspecified";
+
+/* The status of a run in place in which too many asserts failed to tell which was the first. */
+static vyre_status report_number(const char *program, uint64_t total) {
+    return vyre_status_make(VYRE_STATUS_ASSERTION,
+                            "run it with data of the host to see the first failure, or run it "
+                            "without asserts",
+                            "`%s`: assertions failed: %llu%s", program, (unsigned long long)total,
+                            in_place_note);
+}
+
 /* The status of a run of which an assert failed. */
 static vyre_status report(const recording *g, const char *program) {
     const uint32_t *head = head_of(g, 1);
     uint64_t total = head[VYRE_LOG_TOTAL] | (uint64_t)head[VYRE_LOG_TOTAL_HIGH] << 32;
+    if (has_overflow(g, 1)) {
+        return report_number(program, total);
+    }
     if (!sort_log(g, 1)) {
         return VYRE_OK;
     }
@@ -347,9 +377,10 @@ static vyre_status report(const recording *g, const char *program) {
             ? vyre_no_memory("for a message")
             : vyre_status_make(VYRE_STATUS_ASSERTION,
                                "correct the kernel or its inputs, or run it without asserts",
-                               "`%s`, %s%sline %u, %s: %s (assertions failed: %llu)", program, file,
-                               *file ? " " : "", line.message.line, vyre_strbuf_string(&origin),
-                               line.message.text, (unsigned long long)total);
+                               "`%s`, %s%sline %u, %s: %s (assertions failed: %llu)%s", program,
+                               file, *file ? " " : "", line.message.line,
+                               vyre_strbuf_string(&origin), line.message.text,
+                               (unsigned long long)total, g->in_place ? in_place_note : "");
     vyre_strbuf_free(&line.text);
     vyre_strbuf_free(&origin);
     return status;
@@ -391,39 +422,125 @@ static vyre_dispatch_config inner_config(const recording *g, const vyre_dispatch
     return inner;
 }
 
+/* Compiles the program that records. `out_rest` is the config of its runs. */
+static vyre_status compile_recorder(vyre_pipeline *pipeline, uint32_t kinds,
+                                    const vyre_dispatch_config *config, const recording *g,
+                                    vyre_dispatch_config *out_rest, vyre_pipeline **out_recorder) {
+    vyre_program *program;
+    uint64_t start_ns = config->timeout_ns ? vyre_now_ns() : 0;
+    vyre_dispatch_config inner = inner_config(g, config);
+    VYRE_TRY(vyre_messages_record(pipeline->source, kinds, &program));
+    vyre_status status = vyre_device_compile(pipeline->device, program, &inner, out_recorder);
+    vyre_program_release(program);
+    VYRE_TRY(status);
+    status = vyre_config_rest(&inner, start_ns, pipeline->program, out_rest);
+    if (status) {
+        vyre_pipeline_release(*out_recorder);
+    }
+    return status;
+}
+
 static vyre_status run_recorded(vyre_pipeline *pipeline, uint32_t kinds,
                                 const vyre_message_run *run, const vyre_dispatch_config *config,
                                 recording *g) {
-    vyre_program *program;
     vyre_pipeline *recorder;
-    uint64_t start_ns = config->timeout_ns ? vyre_now_ns() : 0;
-    vyre_dispatch_config inner = inner_config(g, config), rest;
-    VYRE_TRY(vyre_messages_record(pipeline->source, kinds, &program));
-    vyre_status status = vyre_device_compile(pipeline->device, program, &inner, &recorder);
-    vyre_program_release(program);
-    VYRE_TRY(status);
-    status = vyre_config_rest(&inner, start_ns, pipeline->program, &rest);
-    status = status ? status : run_turns(recorder, run, &rest, g);
+    vyre_dispatch_config rest;
+    VYRE_TRY(compile_recorder(pipeline, kinds, config, g, &rest, &recorder));
+    vyre_status status = run_turns(recorder, run, &rest, g);
     vyre_pipeline_release(recorder);
     return status;
+}
+
+/* Hands out what a run recorded. */
+static vyre_status finish(const recording *g, uint32_t kinds, const vyre_dispatch_config *config,
+                          const char *program) {
+    if (kinds & VYRE_MESSAGES_PRINT) {
+        VYRE_TRY(hand_out(g, config->prints));
+    }
+    return kinds & VYRE_MESSAGES_ASSERT ? report(g, program) : VYRE_OK;
 }
 
 vyre_status vyre_messages_run(vyre_pipeline *pipeline, uint32_t kinds,
                               const vyre_message_run *run) {
     const vyre_dispatch_config *config = vyre_config_or_default(run->config);
-    const char *name = vyre_program_name(pipeline->program);
     recording g;
-    vyre_status status = recording_init(&g, pipeline, kinds, config);
+    vyre_status status = recording_init(&g, pipeline, kinds, config, false);
     status = status ? status : run_recorded(pipeline, kinds, run, config, &g);
-    if (!status && kinds & VYRE_MESSAGES_PRINT) {
-        status = hand_out(&g, config->prints);
-    }
-    if (!status && kinds & VYRE_MESSAGES_ASSERT) {
-        status = report(&g, name);
-    }
+    status = status ? status : finish(&g, kinds, config, vyre_program_name(pipeline->program));
     vyre_free(g.words);
     if (status && run->form != VYRE_RUN_INTO) {
         vyre_outputs_free(run->outputs);
     }
+    return status;
+}
+
+/* Resident buffers */
+
+/* Reads the heads, and the records of the logs that had room for all of theirs. */
+static vyre_status read_logs(vyre_device *device, vyre_resident buffer, recording *g) {
+    VYRE_TRY(vyre_resident_read(device, buffer, 0, g->words, HEAD_WORDS * sizeof *g->words));
+    turn_words(g->words, HEAD_WORDS);
+    for (uint32_t log = 0; log < VYRE_LOGS; log++) {
+        uint32_t *records = record_of(g, log, 0);
+        size_t count = has_overflow(g, log) ? 0 : head_of(g, log)[VYRE_LOG_COUNT];
+        size_t words = count * g->layout.words;
+        if (words) {
+            VYRE_TRY(vyre_resident_read(device, buffer, g->firsts[log] * sizeof *records, records,
+                                        words * sizeof *records));
+            turn_words(records, words);
+        }
+    }
+    return VYRE_OK;
+}
+
+static vyre_status run_with_log(vyre_pipeline *recorder, const vyre_binding *bindings, size_t count,
+                                const vyre_dispatch_config *config, vyre_resident log, recording *g,
+                                vyre_timing *out_timing) {
+    vyre_binding all[VYRE_LIMIT_ARGUMENTS] = {0}; /* the recorder has one more than there are */
+    if (count) {
+        memcpy(all, bindings, count * sizeof *all);
+    }
+    all[count] = vyre_bind(log);
+    write_heads(g);
+    VYRE_TRY(
+        vyre_resident_upload_at(recorder->device, log, 0, g->words, HEAD_WORDS * sizeof *g->words));
+    VYRE_TRY(vyre_pipeline_run_resident(recorder, all, count + 1, config, out_timing, NULL));
+    return read_logs(recorder->device, log, g);
+}
+
+static vyre_status run_in_place(vyre_pipeline *pipeline, uint32_t kinds,
+                                const vyre_binding *bindings, size_t count,
+                                const vyre_dispatch_config *config, recording *g,
+                                vyre_timing *out_timing) {
+    vyre_device *device = pipeline->device;
+    vyre_pipeline *recorder;
+    vyre_dispatch_config rest;
+    vyre_resident log;
+    VYRE_TRY(compile_recorder(pipeline, kinds, config, g, &rest, &recorder));
+    vyre_status status = vyre_resident_allocate(device, g->word_count * sizeof *g->words, &log);
+    if (!status) {
+        status = run_with_log(recorder, bindings, count, &rest, log, g, out_timing);
+        vyre_status freed = vyre_resident_free(device, log);
+        if (status) {
+            vyre_status_free(freed);
+        } else {
+            status = freed;
+        }
+    }
+    vyre_pipeline_release(recorder);
+    return status;
+}
+
+vyre_status vyre_messages_run_resident(vyre_pipeline *pipeline, uint32_t kinds,
+                                       const vyre_binding *bindings, size_t count,
+                                       const vyre_dispatch_config *config,
+                                       vyre_timing *out_timing) {
+    config = vyre_config_or_default(config);
+    recording g;
+    vyre_status status = recording_init(&g, pipeline, kinds, config, true);
+    status =
+        status ? status : run_in_place(pipeline, kinds, bindings, count, config, &g, out_timing);
+    status = status ? status : finish(&g, kinds, config, vyre_program_name(pipeline->program));
+    vyre_free(g.words);
     return status;
 }

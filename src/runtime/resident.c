@@ -482,26 +482,32 @@ static vyre_status run_traced(vyre_pipeline *pipeline, const vyre_call *call,
     return status;
 }
 
-/* The program of a run whose shared arrays get their sizes from arguments. */
-static vyre_status fit(vyre_pipeline *pipeline, const vyre_binding *bindings, size_t count,
-                       const vyre_dispatch_config *config, vyre_program **out_program) {
+/* The plan of a run that is yet to come. */
+static vyre_status plan_run(vyre_pipeline *pipeline, const vyre_binding *bindings, size_t count,
+                            const vyre_dispatch_config *config, vyre_plan *out_plan) {
     vyre_device *device = pipeline->device;
     uint64_t buffers[VYRE_LIMIT_ARGUMENTS];
     vyre_plan_value values[VYRE_LIMIT_ARGUMENTS];
-    vyre_plan plan;
     VYRE_TRY(vyre_pipeline_begin(pipeline, config));
     vyre_status status =
         begin_residents(device, pipeline->program, bindings, count, buffers, values);
     if (!status) {
-        status = make_plan(pipeline, values, count, config, &plan);
+        status = make_plan(pipeline, values, count, config, out_plan);
         end_residents(device, pipeline->program, bindings, count, 0);
     }
-    if (!status) {
-        status = vyre_shared_program(&plan, device->profile.max_shared_memory_bytes, device->name,
-                                     out_program);
-        vyre_plan_deinit(&plan);
-    }
     vyre_device_end(device);
+    return vyre_device_explain(device, pipeline->program, config, status);
+}
+
+/* The program of a run whose shared arrays get their sizes from arguments. */
+static vyre_status fit(vyre_pipeline *pipeline, const vyre_binding *bindings, size_t count,
+                       const vyre_dispatch_config *config, vyre_program **out_program) {
+    vyre_device *device = pipeline->device;
+    vyre_plan plan;
+    VYRE_TRY(plan_run(pipeline, bindings, count, config, &plan));
+    vyre_status status = vyre_shared_program(&plan, device->profile.max_shared_memory_bytes,
+                                             device->name, out_program);
+    vyre_plan_deinit(&plan);
     return vyre_device_explain(device, pipeline->program, config, status);
 }
 
@@ -527,11 +533,29 @@ static vyre_status run_fitted(vyre_pipeline *pipeline, const vyre_binding *bindi
     return status;
 }
 
+/* The host looks at the messages behind the run, so it is over when it returns: it has no ticket.
+ */
+static vyre_status run_messages(vyre_pipeline *pipeline, uint32_t kinds,
+                                const vyre_binding *bindings, size_t count,
+                                const vyre_dispatch_config *config, vyre_timing *out_timing,
+                                uint64_t *out_ticket) {
+    vyre_plan plan;
+    VYRE_TRY(plan_run(pipeline, bindings, count, vyre_config_or_default(config), &plan));
+    vyre_plan_deinit(&plan);
+    if (out_ticket) {
+        *out_ticket = 0;
+    }
+    return vyre_messages_run_resident(pipeline, kinds, bindings, count, config, out_timing);
+}
+
 vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_binding *bindings,
                                        size_t count, const vyre_dispatch_config *config,
                                        vyre_timing *out_timing, uint64_t *out_ticket) {
     vyre_device *device = pipeline->device;
-    VYRE_TRY(vyre_messages_refuse(pipeline->program, config));
+    uint32_t kinds = vyre_messages_start(pipeline, config);
+    if (kinds) {
+        return run_messages(pipeline, kinds, bindings, count, config, out_timing, out_ticket);
+    }
     if (pipeline->is_sized) {
         return run_fitted(pipeline, bindings, count, config, out_timing, out_ticket);
     }

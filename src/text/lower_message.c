@@ -2,6 +2,7 @@
  * place of a vector or struct becomes one for each of its scalars. */
 #include "ir/message.h"
 #include "text/lower.h"
+#include "text/lower_let.h"
 
 vyre_context_word lower_message_word(const vyre_lower *lower, vyre_node call) {
     if (call.kind != VYRE_NODE_CALL) {
@@ -75,6 +76,7 @@ static void add_value(message *m, vyre_str place) {
     }
     uint32_t node = vyre_parser_item(&lower->parser, m->call.b, m->next++);
     vyre_operand operand = lower_expression(lower, node, VYRE_TYPE_VOID);
+    lower_forget_read(lower, node); /* any type will do */
     if (operand.kind == VYRE_OPERAND_PLAIN) {
         lower_settle_plain(lower, &operand, VYRE_TYPE_VOID, lower_spot(lower, node));
     }

@@ -88,8 +88,9 @@ static mock *make_plain(void) {
     assert_false(ops->words[VYRE_OP_ASSERT / 64] >> VYRE_OP_ASSERT % 64 & 1);
     return mock_create(&(mock_spec){
         .single_phase = true,
-        .slots = MOCK_BIT(max_workgroup_size) | MOCK_BIT(max_workgroups_per_dimension) |
-                 MOCK_BIT(max_invocations_per_workgroup) | MOCK_BIT(max_storage_buffer_bytes),
+        .slots = MOCK_RESIDENT | MOCK_BIT(max_workgroup_size) |
+                 MOCK_BIT(max_workgroups_per_dimension) | MOCK_BIT(max_invocations_per_workgroup) |
+                 MOCK_BIT(max_storage_buffer_bytes),
         .max_workgroup_size = {1024, 1024, 1024},
         .max_invocations = 1024,
         .max_workgroups = {UINT32_MAX, UINT32_MAX, UINT32_MAX},
@@ -406,12 +407,11 @@ static void messages_come_from_every_form_of_run(void **state) {
     vyre_program_release(program);
 }
 
-static void messages_need_data_of_the_host(void **state) {
+static void messages_refuse_bad_configs(void **state) {
     (void)state;
     vyre_program *program = contract_program(LOUD);
     vyre_device *device;
     vyre_pipeline *pipeline;
-    vyre_resident x;
     uint32_t value = 7;
     vyre_prints prints = {.write = add_line};
     vyre_dispatch_config config = {.prints = &prints};
@@ -419,16 +419,8 @@ static void messages_need_data_of_the_host(void **state) {
     const vyre_input input = {&value, 4};
     expect_ok(vyre_reference_open(&(vyre_reference_options){0}, &device));
     expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
-    expect_ok(vyre_resident_allocate(device, 4, &x));
-    expect_ok(vyre_resident_upload(device, x, &value, 4));
-    const vyre_binding binding = {.buffer = x};
-    expect_fail(vyre_pipeline_dispatch_resident(pipeline, &binding, 1, &config, NULL),
-                VYRE_STATUS_UNSUPPORTED, "only runs with data of the host");
-    expect_ok(vyre_pipeline_dispatch_resident(pipeline, &binding, 1, NULL, NULL));
-    expect_ok(vyre_resident_read(device, x, 0, &value, 4));
-    assert_int_equal(value, 8);
     expect_fail(vyre_reference_run(program, &input, 1, &config, NULL, &outputs),
-                VYRE_STATUS_UNSUPPORTED, "only runs with data of the host");
+                VYRE_STATUS_UNSUPPORTED, "only runs on a device");
     prints.limit = VYRE_PRINT_LIMIT_MOST + 1;
     expect_fail(vyre_pipeline_dispatch(pipeline, &input, 1, &config, &outputs),
                 VYRE_STATUS_INVALID_ARGUMENT, "1000001 messages");
@@ -442,10 +434,218 @@ static void messages_need_data_of_the_host(void **state) {
     config = (vyre_dispatch_config){.prints = &(vyre_prints){.write = add_line}};
     expect_fail(vyre_pipeline_dispatch(pipeline, NULL, 0, &config, &outputs),
                 VYRE_STATUS_INVALID_ARGUMENT, "1");
-    expect_ok(vyre_resident_free(device, x));
     vyre_pipeline_release(pipeline);
     vyre_device_release(device);
     vyre_program_release(program);
+}
+
+/* Resident buffers */
+
+/* A run on one resident buffer that starts with these numbers and ends with `out_found`. */
+static vyre_status run_resident(const devices *all, size_t device, const vyre_program *program,
+                                const uint32_t *x, size_t length, bool enqueue,
+                                const vyre_dispatch_config *config, uint32_t *out_found) {
+    vyre_device *on = all->items[device];
+    vyre_pipeline *pipeline;
+    vyre_resident buffer;
+    vyre_ticket ticket = 77;
+    if (device > 2) {
+        setenv("VYRE_CPU_LANES", all->names[device], 1);
+    }
+    expect_ok(vyre_device_compile(on, program, NULL, &pipeline));
+    expect_ok(vyre_resident_allocate(on, length * sizeof *x, &buffer));
+    expect_ok(vyre_resident_upload(on, buffer, x, length * sizeof *x));
+    const vyre_binding binding = vyre_bind(buffer);
+    vyre_status status = enqueue
+                             ? vyre_pipeline_enqueue(pipeline, &binding, 1, config, &ticket)
+                             : vyre_pipeline_dispatch_resident(pipeline, &binding, 1, config, NULL);
+    if (enqueue && !status) {
+        expect_ok(vyre_device_wait_for(on, ticket));
+    }
+    expect_ok(vyre_resident_read(on, buffer, 0, out_found, length * sizeof *x));
+    expect_ok(vyre_resident_free(on, buffer));
+    vyre_pipeline_release(pipeline);
+    unsetenv("VYRE_CPU_LANES");
+    return status;
+}
+
+static void expect_resident_assertion(const uint32_t *x, size_t length, const char *expected) {
+    devices all;
+    vyre_program *program = contract_program(FAILS);
+    uint32_t *found = calloc(length, sizeof *found);
+    assert_non_null(found);
+    open_devices(&all);
+    for (size_t i = 0; i < 2 * all.count; i++) {
+        vyre_status status = run_resident(&all, i / 2, program, x, length, i % 2, NULL, found);
+        assert_int_equal(vyre_status_code_of(status), expected ? VYRE_STATUS_ASSERTION : 0);
+        if (expected) {
+            assert_string_equal(vyre_status_text(status), expected);
+            vyre_status_free(status);
+            const vyre_dispatch_config config = {.flags = VYRE_DISPATCH_NO_ASSERTS};
+            expect_ok(run_resident(&all, i / 2, program, x, length, i % 2, &config, found));
+        }
+        for (size_t k = 0; k < length; k++) {
+            assert_int_equal(found[k], x[k] + 1);
+        }
+    }
+    close_devices(&all);
+    free(found);
+    vyre_program_release(program);
+}
+
+static void assert_fails_runs_on_resident_buffers(void **state) {
+    (void)state;
+    uint32_t x[300];
+    for (uint32_t i = 0; i < 300; i++) {
+        x[i] = 1;
+    }
+    expect_resident_assertion(x, 300, NULL);
+    x[290] = 12;
+    x[70] = 11;
+    x[71] = 0;
+    expect_resident_assertion(
+        x, 300,
+        "`fails`, test.vyre line 5, invocation 70: v = 11 at 70 (assertions failed: 3); the "
+        "contents of the resident buffers that it writes are unspecified. Fix: correct the kernel "
+        "or its inputs, or run it without asserts");
+}
+
+/* No second run can find the first of them, so no device names one. */
+static void assert_counts_failures_beyond_the_room(void **state) {
+    (void)state;
+    enum { LENGTH = 70000 };
+    uint32_t *x = calloc(LENGTH, sizeof *x);
+    assert_non_null(x);
+    expect_resident_assertion(
+        x, LENGTH,
+        "`fails`: assertions failed: 70000; the contents of the resident buffers that it writes "
+        "are "
+        "unspecified. Fix: run it with data of the host to see the first failure, or run it "
+        "without asserts");
+    x[0] = 1;
+    for (uint32_t i = 1; i < LENGTH; i++) {
+        x[i] = i > 65536;
+    }
+    expect_resident_assertion(
+        x, LENGTH,
+        "`fails`, test.vyre line 4, invocation 1: assertion failed (assertions failed: 65536); the "
+        "contents of the resident buffers that it writes are unspecified. Fix: correct the kernel "
+        "or its inputs, or run it without asserts");
+    free(x);
+}
+
+static void expect_resident_text(const char *source, size_t length, uint64_t limit,
+                                 const char *expected, uint64_t left_out) {
+    devices all;
+    vyre_program *program = contract_program(source);
+    uint32_t *x = calloc(length, sizeof *x), *found = calloc(length, sizeof *x);
+    assert_true(x && found);
+    open_devices(&all);
+    for (size_t i = 0; i < 2 * all.count; i++) {
+        vyre_strbuf text = {0};
+        vyre_prints prints = {add_line, &text, limit, 77};
+        const vyre_dispatch_config config = {.prints = &prints};
+        expect_ok(run_resident(&all, i / 2, program, x, length, i % 2, &config, found));
+        assert_string_equal(vyre_strbuf_string(&text), expected);
+        assert_int_equal(prints.left_out, left_out);
+        for (size_t k = 0; k < length; k++) {
+            assert_int_equal(found[k], 1);
+        }
+        vyre_strbuf_free(&text);
+    }
+    close_devices(&all);
+    free(x);
+    free(found);
+    vyre_program_release(program);
+}
+
+static void messages_of_runs_on_resident_buffers(void **state) {
+    (void)state;
+    expect_resident_text(LOUD, 3, 2, "0\n0\n", 1);
+    expect_resident_text(MANY, 2000, 2, "900 0\n900 1\n", UINT64_C(50) * 367 - 2);
+    expect_resident_text(QUIET, 3, 2, "", 0);
+    expect_resident_text("program sized(x: inout buffer<u32>) over x workgroup 8 { shared t: "
+                         "u32[len(x)]; t[lid % len(x)] = 1; barrier; x[gid] = t[lid % len(x)]; "
+                         "if gid % 5 == 2 { print(\"{}\", gid); } }",
+                         16, 0, "2\n7\n12\n", 0);
+    /* The first of more than there is room for are not known, and all are counted. */
+    expect_resident_text(MANY, 10000, 3, "", UINT64_C(50) * 3034);
+}
+
+/* Mistakes are told in terms of the program that the caller knows. */
+static void messages_count_the_callers_bindings(void **state) {
+    (void)state;
+    vyre_program *program = contract_program(FAILS);
+    vyre_device *device;
+    const vyre_binding bindings[2] = {0};
+    expect_ok(vyre_reference_open(&(vyre_reference_options){0}, &device));
+    for (size_t count = 0; count < 4; count += 2) {
+        expect_fail(vyre_device_dispatch_resident(device, program, bindings, count, NULL, NULL),
+                    VYRE_STATUS_INVALID_ARGUMENT, "has 1 argument, found");
+    }
+    vyre_device_release(device);
+    vyre_program_release(program);
+}
+
+/* Files */
+
+static vyre_status read_part(void *user, const char *path, vyre_text_sink *sink) {
+    const char *text = user;
+    assert_string_equal(path, "lib/part.vyre");
+    vyre_text_put(sink, text, strlen(text));
+    return VYRE_OK;
+}
+
+static void add_place(void *user, const vyre_message *message) {
+    vyre_strbuf_printf(user, "%s:%u: %s\n", message->file, message->line, message->text);
+}
+
+/* In programs that a program calls, in functions, and in a file that the text uses. */
+static void messages_name_their_file_and_line(void **state) {
+    (void)state;
+    static char part[] = "fn twice(x: u32) -> u32 {\n"
+                         "  print(\"twice {}\", x);\n"
+                         "  return 2 * x;\n"
+                         "}\n"
+                         "program part(x: inout buffer<u32>) over x {\n"
+                         "  x[gid] = twice(x[gid]);\n"
+                         "  print(\"part {}\", x[gid]);\n"
+                         "}\n";
+    static const char main_text[] = "use \"lib/part.vyre\";\n"
+                                    "program inner(x: inout buffer<u32>) over x {\n"
+                                    "  print(\"inner\"); x[gid] += 1;\n"
+                                    "}\n"
+                                    "program main(x: inout buffer<u32>) {\n"
+                                    "  part(x);\n"
+                                    "  repeat i in 2 { inner(x); }\n"
+                                    "  phase over x { print(\"main {}\", twice(x[gid])); }\n"
+                                    "}\n";
+    const vyre_text_reader reader = {read_part, part};
+    vyre_strbuf text = {0};
+    vyre_prints prints = {.write = add_place, .user = &text};
+    const vyre_dispatch_config config = {.prints = &prints};
+    uint32_t x = 3;
+    const vyre_input input = {&x, 4};
+    vyre_outputs outputs;
+    vyre_device *device;
+    vyre_module *module;
+    char *joined;
+    size_t size;
+    expect_ok(
+        vyre_text_join(&reader, "main.vyre", main_text, strlen(main_text), NULL, &joined, &size));
+    expect_ok(vyre_module_parse("main.vyre", joined, size, NULL, &module));
+    expect_ok(vyre_reference_open(&(vyre_reference_options){0}, &device));
+    expect_ok(vyre_device_dispatch(device, vyre_module_find(module, "main"), &input, 1, &config,
+                                   &outputs));
+    assert_string_equal(vyre_strbuf_string(&text),
+                        "lib/part.vyre:2: twice 3\nlib/part.vyre:7: part 6\n"
+                        "main.vyre:3: inner\nmain.vyre:3: inner\n"
+                        "lib/part.vyre:2: twice 8\nmain.vyre:8: main 16\n");
+    vyre_outputs_free(&outputs);
+    vyre_strbuf_free(&text);
+    vyre_string_free(joined);
+    vyre_module_free(module);
+    vyre_device_release(device);
 }
 
 /* Messages change no class; what they show must not depend on the schedule either. */
@@ -493,6 +693,35 @@ static void messages_survive_without_memory(void **state) {
     vyre_program_release(program);
 }
 
+/* Nor does a run on resident buffers leave its log on the device. */
+static void messages_of_residents_survive_without_memory(void **state) {
+    (void)state;
+    vyre_program *program = contract_program(FAILS);
+    mock *plain = make_plain();
+    vyre_device *device = contract_device(plain);
+    vyre_resident x;
+    const uint32_t zeros[2] = {0};
+    vyre_device_cache_limit(device, 0);
+    expect_ok(vyre_resident_allocate(device, sizeof zeros, &x));
+    expect_ok(vyre_resident_upload(device, x, zeros, sizeof zeros));
+    const vyre_binding binding = vyre_bind(x);
+    vyre_status_code code = VYRE_STATUS_OK;
+    for (size_t n = 1; code != VYRE_STATUS_ASSERTION && failing_allocator_start(n); n++) {
+        vyre_status status =
+            vyre_device_dispatch_resident(device, program, &binding, 1, NULL, NULL);
+        code = vyre_status_code_of(status);
+        vyre_status_free(status);
+        failing_allocator_stop();
+        assert_true(code == VYRE_STATUS_OUT_OF_MEMORY || code == VYRE_STATUS_ASSERTION);
+        assert_int_equal(mock_residents(plain), 1);
+        expect_ok(vyre_resident_upload(device, x, zeros, sizeof zeros));
+    }
+    assert_int_equal(code, VYRE_STATUS_ASSERTION);
+    vyre_device_release(device);
+    mock_free(plain);
+    vyre_program_release(program);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_come_in_order),
@@ -506,9 +735,15 @@ int main(void) {
         cmocka_unit_test(assert_names_its_own_line),
         cmocka_unit_test(messages_left_out_cost_nothing),
         cmocka_unit_test(messages_come_from_every_form_of_run),
-        cmocka_unit_test(messages_need_data_of_the_host),
+        cmocka_unit_test(messages_refuse_bad_configs),
+        cmocka_unit_test(assert_fails_runs_on_resident_buffers),
+        cmocka_unit_test(assert_counts_failures_beyond_the_room),
+        cmocka_unit_test(messages_of_runs_on_resident_buffers),
+        cmocka_unit_test(messages_count_the_callers_bindings),
+        cmocka_unit_test(messages_name_their_file_and_line),
         cmocka_unit_test(messages_and_determinism),
         cmocka_unit_test(messages_survive_without_memory),
+        cmocka_unit_test(messages_of_residents_survive_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
