@@ -283,6 +283,26 @@ static void assert_reports_the_first_of_very_many(void **state) {
     free(x);
 }
 
+/* The first failure is one of those that find no room: all others of the group come before it. */
+static void assert_reports_the_first_that_comes_late(void **state) {
+    (void)state;
+    static const char source[] = "program late(x: inout buffer<u32>) over x workgroup 64 { "
+                                 "for i in 0..80u { assert(gid == 0); } barrier; "
+                                 "assert(gid != 0, \"late\"); x[gid] = 0; }";
+    vyre_program *program = contract_program(source);
+    devices all;
+    uint32_t x[64] = {0};
+    const vyre_input input = {x, sizeof x};
+    open_devices(&all);
+    for (size_t i = 0; i < all.count; i++) {
+        vyre_outputs outputs;
+        expect_fail(run(&all, i, program, &input, 1, NULL, &outputs), VYRE_STATUS_ASSERTION,
+                    "`late`, test.vyre line 1, invocation 0: late (assertions failed: 5041)");
+    }
+    close_devices(&all);
+    vyre_program_release(program);
+}
+
 static void assert_names_phase_and_iteration(void **state) {
     (void)state;
     static const char source[] = "program turns(x: inout buffer<u32>) { repeat i in 3 { "
@@ -731,6 +751,7 @@ int main(void) {
         cmocka_unit_test(messages_keep_to_the_limit),
         cmocka_unit_test(assert_reports_the_first_failure),
         cmocka_unit_test(assert_reports_the_first_of_very_many),
+        cmocka_unit_test(assert_reports_the_first_that_comes_late),
         cmocka_unit_test(assert_names_phase_and_iteration),
         cmocka_unit_test(assert_names_its_own_line),
         cmocka_unit_test(messages_left_out_cost_nothing),
