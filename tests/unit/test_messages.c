@@ -423,18 +423,18 @@ static void messages_need_data_of_the_host(void **state) {
     expect_ok(vyre_resident_upload(device, x, &value, 4));
     const vyre_binding binding = {.buffer = x};
     expect_fail(vyre_pipeline_dispatch_resident(pipeline, &binding, 1, &config, NULL),
-                VYRE_STATUS_UNSUPPORTED, "only runs with data of the host");
+                VYRE_STATUS_UNSUPPORTED, "the run is on resident buffers");
     expect_ok(vyre_pipeline_dispatch_resident(pipeline, &binding, 1, NULL, NULL));
     expect_ok(vyre_resident_read(device, x, 0, &value, 4));
     assert_int_equal(value, 8);
     expect_fail(vyre_reference_run(program, &input, 1, &config, NULL, &outputs),
-                VYRE_STATUS_UNSUPPORTED, "only runs with data of the host");
+                VYRE_STATUS_UNSUPPORTED, "the run is on resident buffers");
     prints.limit = VYRE_PRINT_LIMIT_MOST + 1;
     expect_fail(vyre_pipeline_dispatch(pipeline, &input, 1, &config, &outputs),
                 VYRE_STATUS_INVALID_ARGUMENT, "1000001 messages");
     prints = (vyre_prints){0};
     expect_fail(vyre_pipeline_dispatch(pipeline, &input, 1, &config, &outputs),
-                VYRE_STATUS_INVALID_ARGUMENT, "nobody takes");
+                VYRE_STATUS_INVALID_ARGUMENT, "has no function `write`");
     config = (vyre_dispatch_config){.flags = 2};
     expect_fail(vyre_pipeline_dispatch(pipeline, &input, 1, &config, &outputs),
                 VYRE_STATUS_INVALID_ARGUMENT, "does not know");
