@@ -106,8 +106,8 @@ typedef struct vyre_dispatch_config {
     uint64_t grid[3];           /* replaces the domain of a program with one phase */
     uint32_t grade;             /* vyre_grade: the weakest that is acceptable; exact by default */
     uint32_t determinism;       /* vyre_demand */
-    struct vyre_prints *prints; /* since 1.2: who gets what the kernel prints, see dispatch.h; NULL:
-                                 * nobody. NULL in calls of a backend */
+    struct vyre_prints *prints; /* since 1.2: receives messages (dispatch.h); NULL: the kernel does
+                                 * not print. NULL in calls of a backend */
     uint64_t flags;             /* since 1.2: VYRE_DISPATCH_ bits; 0 in calls of a backend */
     uint64_t reserved[2];       /* must be 0 */
 } vyre_dispatch_config;
@@ -222,9 +222,9 @@ typedef struct vyre_op_set {
     X(GRID_SYNC, 8, "grid_sync")                   /* grid barriers inside one dispatch */         \
     X(DISTRIBUTED, 9, "distributed")               /* one program on several devices */            \
     X(PHASES, 10, "phases") /* several phases: repeat, scratch arrays, domains from memory */      \
-    X(CONSTANT_ARRAYS, 11, "constant_arrays") /* since 1.2; without, the host passes buffers */    \
+    X(CONSTANT_ARRAYS, 11, "constant_arrays") /* since 1.2; else the host passes buffers */        \
     X(STEPS, 12, "steps")     /* since 1.2: swap, if, counters in sizes, memory domains in 3D */   \
-    X(RECORDS, 13, "records") /* buffers of records, since 1.2; without, the host lowers them */
+    X(RECORDS, 13, "records") /* buffers of records, since 1.2; else the host lowers them */
 
 typedef enum vyre_feature {
 #define VYRE_FEATURE_ENUM(name, bit, text) VYRE_FEATURE_##name = 1 << bit,

@@ -79,15 +79,15 @@ VYRE_API uint32_t vyre_build_buffer(vyre_builder *builder, const char *name, vyr
 VYRE_API uint32_t vyre_build_scratch(vyre_builder *builder, const char *name, vyre_type type,
                                      uint32_t size);
 
-/* Declares a constant array, at any time: `length` elements of `type`, as C has them in memory. The
- * builder copies them. Equal arrays are one. An array that no instruction uses is left out. */
+/* Declares a constant array, at any time: `length` elements of `type`, laid out as in C. The
+ * builder copies them. Equal arrays are merged. An array that no instruction uses is left out. */
 VYRE_API uint32_t vyre_build_constant_array(vyre_builder *builder, const char *name, vyre_type type,
                                             uint32_t length, const void *elements);
 
-/* Declares a buffer whose elements are records of `bytes` bytes. Its scalars are accessed through
- * fields: arrays as long as the buffer, whose elements lie at `offset` in each record. A field may
- * be declared at any time, and twice; it returns a resource handle. An offset is a multiple of the
- * type's size, and so are the bytes of the record. Fields of different types do not overlap. */
+/* Declares a buffer whose elements are records of `bytes` bytes. Instructions access them through
+ * fields. A field is an array as long as the buffer; its elements lie at `offset` in each record. A
+ * field may be declared at any time, also twice; the call returns a resource handle. `offset` and
+ * `bytes` are multiples of the type's size. Fields of different types must not overlap. */
 VYRE_API uint32_t vyre_build_records(vyre_builder *builder, const char *name, vyre_access access,
                                      uint32_t bytes, uint32_t size);
 VYRE_API uint32_t vyre_build_field(vyre_builder *builder, uint32_t buffer, vyre_type type,
@@ -195,8 +195,8 @@ VYRE_API uint32_t vyre_build_atomic(vyre_builder *builder, vyre_op op, uint32_t 
                                     vyre_ordering ordering, vyre_scope scope);
 VYRE_API void vyre_build_barrier(vyre_builder *builder, vyre_op barrier_or_grid_barrier);
 
-/* Messages: what `print` and `assert` do. The text is in UTF-8, with `{}` or `{:x}` for each of the
- * values, and `{{` for a brace. The builder copies it. */
+/* Messages: `print` and `assert` of the language. The text is UTF-8 with a placeholder, `{}` or
+ * `{:x}`, for each value, and `{{` or `}}` for a brace. The builder copies it. */
 VYRE_API void vyre_build_print(vyre_builder *builder, const char *text, uint32_t count,
                                const uint32_t *values);
 VYRE_API void vyre_build_assert(vyre_builder *builder, uint32_t condition, const char *text,

@@ -96,7 +96,7 @@ typedef struct vyre_diagnostic {
     uint32_t code;                 /* 301 prints as V0301 */
     const char *message;           /* one sentence without a full stop */
     const char *fix;               /* without "Fix: " */
-    const char *file;              /* NULL: the text itself; else that of an operation, or used */
+    const char *file;              /* NULL: the text itself; else that of an operation or `use` */
     const char *excerpt;           /* the source line in `file`; NULL if not available */
     uint32_t line, column, length; /* from 1; line 0 if there is no source */
     uint32_t inst;                 /* the instruction; VYRE_NONE if unknown */

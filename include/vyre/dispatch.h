@@ -19,8 +19,8 @@ typedef struct vyre_outputs {
 } vyre_outputs;
 
 /* Messages of a kernel. `print` and `assert` change no results. Runs with data of the host show the
- * first messages in the order of the steps, iterations, invocations and statements, so the text is
- * the same on every device.
+ * first messages, ordered by steps, iterations, invocations and statements, so the text is the same
+ * on every device.
  *
  *     void show(void *user, const vyre_message *message) { puts(message->text); }
  *     ...
@@ -32,17 +32,17 @@ typedef struct vyre_outputs {
  * its outputs are discarded, and its status is VYRE_STATUS_ASSERTION, with the message of the first
  * failure. VYRE_DISPATCH_NO_ASSERTS compiles the kernel without its asserts.
  *
- * The host reads messages behind the run: an asynchronous run that has some ends before the call
- * returns. If there are more than fit into a buffer, the host runs the program again, for the first
- * of them.
+ * The host reads messages after the run, so an asynchronous run with messages ends before the call
+ * returns. If a buffer cannot hold all messages, the host runs the program again to get the first
+ * ones.
  *
- * A run on resident buffers cannot run again. If an assert fails there, the contents of the
- * resident buffers that it writes are unspecified. If more than 65536 fail, the status has their
- * number alone. If there are more prints than 65536 and than four times the limit, none is shown,
- * and `left_out` counts all. vyre_pipeline_enqueue returns the status of a run that has messages
- * itself. */
+ * The host cannot repeat a run on resident buffers. If an assert fails there, the contents of the
+ * resident buffers that the run writes are unspecified. If more than 65536 fail, the status states
+ * only their number. If there are more prints than 65536 and than four times the limit, none is
+ * shown, and `left_out` counts all. vyre_pipeline_enqueue itself returns the status of a run that
+ * has messages. */
 typedef struct vyre_message {
-    const char *text; /* with a NUL behind it; valid during the call */
+    const char *text; /* ends with a NUL; valid during the call */
     size_t size;
     const char *file; /* of the statement; "" if unknown */
     uint32_t line;    /* 0 if unknown */
@@ -52,7 +52,7 @@ typedef struct vyre_message {
 #define VYRE_PRINT_LIMIT_MOST 1000000
 
 typedef struct vyre_prints {
-    /* Called behind the run, once for each message, on the thread of the caller. */
+    /* Called after the run, once for each message, on the thread of the caller. */
     void (*write)(void *user, const vyre_message *message);
     void *user;
     uint64_t limit;    /* of messages; 0: VYRE_PRINT_LIMIT, at most VYRE_PRINT_LIMIT_MOST */

@@ -31,7 +31,7 @@ typedef struct vyre_library_source {
     const char *file, *text; /* the file that holds its program or function; NULL if opaque */
     size_t text_size;
     const char *entry; /* its name there */
-    /* Other entries of the same text with the same results, for some devices (dialect.h). */
+    /* Other entries of the text that give the same bytes, for some devices (dialect.h). */
     const struct vyre_variant *variants;
     size_t variant_count;
 } vyre_library_source;

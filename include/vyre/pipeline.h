@@ -41,8 +41,8 @@ VYRE_API void vyre_pipeline_release(vyre_pipeline *pipeline); /* NULL is allowed
 /* Returns whether the backend compiled the program. If not, each run goes through the backend's
  * `dispatch`. */
 VYRE_API bool vyre_pipeline_is_native(const vyre_pipeline *pipeline);
-/* The pipeline owns the program. It is that which was compiled: where the given one calls library
- * operations, it may have them in another form, which suits the device. */
+/* The pipeline owns the program. It is the one that was compiled. If the caller's program calls
+ * library operations, this one may have their variants for the device. */
 VYRE_API const vyre_program *vyre_pipeline_program(const vyre_pipeline *pipeline);
 
 /* These behave like the functions of the same names in device.h. */

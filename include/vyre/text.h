@@ -34,9 +34,9 @@ VYRE_API vyre_program *vyre_module_program(const vyre_module *module, size_t ind
 /* Returns NULL if no program has that name. */
 VYRE_API vyre_program *vyre_module_find(const vyre_module *module, const char *program_name);
 
-/* Finds the program of that name or, of a generic one, builds the instance that the name states:
- * "gather<f32>". The module keeps it, counts it among its programs, and finds it from then on.
- * Calls for the same module must not overlap. `diagnostics` may be NULL. Since 1.2. */
+/* Finds a program by name. A name with types, "gather<f32>", stands for an instance of a generic
+ * program, which the first call builds. The module keeps it and counts it among its programs. Calls
+ * for the same module must not overlap. `diagnostics` may be NULL. Since 1.2. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_module_instantiate(vyre_module *module,
                                                            const char *program_name,
                                                            vyre_diagnostics *diagnostics,
@@ -52,9 +52,9 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_module_instantiate(vyre_module *module,
 typedef struct vyre_text_sink vyre_text_sink;
 
 typedef struct vyre_text_reader {
-    /* Reads a file and puts its contents into the sink. The path is that of the file which names
-     * it, without its last component, followed by the one in the text; `.` and `..` are resolved
-     * as text. NOT_FOUND says that there is no such file. */
+    /* Reads a file and puts its contents into the sink. `path` is the path that `use` states, in
+     * the folder of the file with the `use`; `.` and `..` are resolved as text. Returns NOT_FOUND
+     * if there is no such file. */
     vyre_status (*read)(void *user, const char *path, vyre_text_sink *sink);
     void *user;
 } vyre_text_reader;
@@ -67,7 +67,7 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_text_read_file(void *user, const char *p
                                                        vyre_text_sink *sink);
 
 /* Reads each file that a text uses, directly or through others, once. `name` is the path of the
- * text; NULL stands for one in the working directory. A file that is missing, a circle of files,
+ * text; NULL stands for one in the working directory. A missing file, a cycle of files,
  * and more than VYRE_LIMIT_FILES of them are errors. The caller frees the result with
  * vyre_string_free. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_text_join(const vyre_text_reader *reader, const char *name,

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* Leave out names of locals, source places, and the program's forms for other devices. */
+/* Leave out names of locals, source locations, and the program's variants for devices. */
 enum { VYRE_WIRE_NO_DEBUG = 1 };
 
 /* The caller frees the bytes with vyre_bytes_free. */

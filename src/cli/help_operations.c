@@ -151,10 +151,11 @@ static void add_small_functions(vyre_page *page) {
         VYRE_TABLE_CELLS(&table, is_number ? "integers, floats" : "floats", info->doc);
     }
     vyre_page_heading(page, "Functions of several operations");
-    vyre_page_paragraph(page, "Each is short for the operations that its meaning shows. A declared "
-                              "function of the same name hides it, and so it does `exp10`, `log10` "
-                              "and `fmod`. Of vectors, each gives a vector, component by "
-                              "component.");
+    vyre_page_paragraph(page,
+                        "Each is short for the operations that its meaning shows. A declared "
+                        "function of the same name hides it. The same holds for `exp10`, `log10` "
+                        "and `fmod`. On vectors they work component by "
+                        "component.");
     vyre_page_table(page, &table);
 }
 

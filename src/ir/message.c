@@ -106,8 +106,8 @@ static bool check_values(vyre_str text, const vyre_type *types, uint32_t count,
         places += found.kind != PART_TEXT;
     }
     return places == count || FAIL(error, 303, "write one `{}` for each value",
-                                   "the text has places for %u value%s, and there %s %u", places,
-                                   places == 1 ? "" : "s", count == 1 ? "is" : "are", count);
+                                   "the text has %u placeholder%s for %u value%s", places,
+                                   places == 1 ? "" : "s", count, count == 1 ? "" : "s");
 }
 
 bool vyre_message_check(vyre_op op, vyre_str text, const vyre_type *types, uint32_t count,

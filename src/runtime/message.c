@@ -70,12 +70,13 @@ static vyre_status recording_init(recording *g, vyre_pipeline *pipeline, uint32_
     g->limit = config->prints && config->prints->limit ? config->prints->limit : VYRE_PRINT_LIMIT;
     if (config->prints && !config->prints->write) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "set `write`, or no `prints`",
-                                "a run of `%s` is to print, and nobody takes the messages", name);
+                                "`prints` for a run of `%s` has no function `write`", name);
     }
     if (g->limit > VYRE_PRINT_LIMIT_MOST) {
-        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "ask for fewer",
-                                "a run of `%s` is to print %llu messages, and %d is the most", name,
-                                (unsigned long long)g->limit, VYRE_PRINT_LIMIT_MOST);
+        return vyre_status_make(
+            VYRE_STATUS_INVALID_ARGUMENT, "ask for fewer",
+            "`prints` for a run of `%s` asks for %llu messages, and the limit is %d", name,
+            (unsigned long long)g->limit, VYRE_PRINT_LIMIT_MOST);
     }
     uint32_t room = PRINT_ROOM * (uint32_t)g->limit;
     g->capacities[0] = !(kinds & VYRE_MESSAGES_PRINT) ? 0

@@ -91,7 +91,7 @@ static vyre_status refuse_cycle(const joiner *j, vyre_source *source, vyre_spot 
     vyre_strbuf_printf(&chain, " uses %s", j->files.items[to].path);
     vyre_source_report(source, spot, 209,
                        "move what both need into a file that uses neither of them",
-                       "the files use each other in a circle: %s", vyre_strbuf_string(&chain));
+                       "the files use each other in a cycle: %s", vyre_strbuf_string(&chain));
     stored &= !chain.failed;
     vyre_vec_free(&names);
     vyre_strbuf_free(&chain);

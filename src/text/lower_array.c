@@ -28,7 +28,7 @@ static bool put(vyre_lower *lower, const filling *f, uint64_t bits, size_t times
 static bool fill_element(vyre_lower *lower, const filling *f, uint32_t number, size_t times) {
     vyre_spot spot = lower_spot(lower, number);
     if (lower_node(lower, number).kind == VYRE_NODE_ROW) {
-        lower_report(lower, spot, 604, "write as many lists in one another as there are lengths",
+        lower_report(lower, spot, 604, "nest one list for each dimension",
                      "a list stands where an element is expected");
         return false;
     }

@@ -121,8 +121,8 @@ static bool check_types(vyre_lower *lower, const vyre_generic_call *call, vyre_s
             vyre_strbuf_printf(&fix, "write it, as in %s<%s>(...)", callee,
                                count == 1 ? "f32" : "f32, ...");
             lower_report(lower, spot, 301, vyre_strbuf_string(&fix),
-                         "the arguments do not tell the type `%.*s` of `%s`", (int)name.size,
-                         name.data, callee);
+                         "the type `%.*s` of `%s` cannot be inferred", (int)name.size, name.data,
+                         callee);
             vyre_strbuf_free(&fix);
             valid = false;
         } else if (!vyre_type_set_has(parameter->set, call->types[i])) {

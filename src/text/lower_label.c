@@ -110,7 +110,7 @@ bool lower_labelled_jump(vyre_lower *lower, vyre_node node) {
     if (!target && !found && is_lost_label(lower, name)) {
         lower_report(lower, vyre_node_spot(&name), 504,
                      "name a loop of this function around the jump, as in `outer: for i in 0..n`",
-                     "no loop around is called `%s`", lower_name(lower, name.a, &text));
+                     "no enclosing loop has the label `%s`", lower_name(lower, name.a, &text));
         return true;
     }
     if (!target) {

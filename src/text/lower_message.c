@@ -149,8 +149,8 @@ static void read_message(message *m, uint32_t at, const char *name) {
     if (m->valid && m->next != m->count) {
         uint32_t given = m->count - at - 1, places = m->next - at - 1;
         lower_report(lower, vyre_node_spot(&node), 303, "write one `{}` for each value",
-                     "the text has places for %u value%s, and there %s %u", places,
-                     places == 1 ? "" : "s", given == 1 ? "is" : "are", given);
+                     "the text has %u placeholder%s for %u value%s", places, places == 1 ? "" : "s",
+                     given, given == 1 ? "" : "s");
         m->valid = false;
     }
     vyre_strbuf_free(&text);

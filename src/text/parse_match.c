@@ -114,7 +114,7 @@ static uint32_t parse_constants(vyre_parser *parser) {
     if (!parser->lost && parse_at(parser, VYRE_TOKEN_RANGE)) {
         parse_error(parser, vyre_token_spot(&parser->state.token), 102,
                     "list the numbers, as in `1, 2 => { ... }`, or write `if`",
-                    "a case is no range");
+                    "a case cannot be a range");
         parser->lost = true;
     }
     parse_expect(parser, VYRE_TOKEN_GIVES, form_fix);
@@ -125,7 +125,7 @@ static uint32_t parse_constants(vyre_parser *parser) {
 static void check_order(vyre_parser *parser, bool is_behind, bool is_else, vyre_spot spot) {
     if (is_behind) {
         parse_error(parser, spot, 505, "move it in front of `else`",
-                    is_else ? "the `match` has two cases `else`" : "a case follows `else`");
+                    is_else ? "the `match` has two `else` cases" : "a case follows `else`");
         parser->quiet = parser->lost;
     }
 }

@@ -421,7 +421,7 @@ static vyre_type parse_sums(vyre_parser *parser) {
             vyre_type_is_scalar(type) && vyre_type_class_of((vyre_type)type) & VYRE_CLASS_INTEGER;
         parse_error(parser, spot, 301,
                     is_integer ? "add integers with atomic_add" : "write sum<f32> or sum<f64>",
-                    "there are sums of f32 and of f64 alone");
+                    "only f32 and f64 have sums");
     }
     return valid ? (vyre_type)type : VYRE_TYPE_VOID;
 }

@@ -446,7 +446,7 @@ static void messages_refuse_bad_configs(void **state) {
                 VYRE_STATUS_INVALID_ARGUMENT, "1000001 messages");
     prints = (vyre_prints){0};
     expect_fail(vyre_pipeline_dispatch(pipeline, &input, 1, &config, &outputs),
-                VYRE_STATUS_INVALID_ARGUMENT, "nobody takes");
+                VYRE_STATUS_INVALID_ARGUMENT, "has no function `write`");
     config = (vyre_dispatch_config){.flags = 2};
     expect_fail(vyre_pipeline_dispatch(pipeline, &input, 1, &config, &outputs),
                 VYRE_STATUS_INVALID_ARGUMENT, "does not know");
