@@ -632,7 +632,8 @@ vyre_status conform_generate_small(uint64_t seed, conform_trial *out_trial) {
     uint64_t turn = seed / KINDS;
     uint32_t kind = (uint32_t)(seed % KINDS);
     turn = kinds[kind] == make_values ? turn * VALUES + kind / 3 : turn;
-    if (kinds[kind] == make_atomic && turn % 4 == 3) { /* floats, which no atomic adds */
+    /* Floats, which no atomic adds. These programs are long, so plainer ones go first. */
+    if (kinds[kind] == make_atomic && turn >= 40 && turn % 4 == 3) {
         return generate_sums(~seed, (uint32_t)(turn / 4 % 1000003), out_trial);
     }
     generator g;
@@ -641,6 +642,8 @@ vyre_status conform_generate_small(uint64_t seed, conform_trial *out_trial) {
         generate_turns(&g, (uint32_t)(turn / 4 % 1000003));
     } else if (kinds[kind] == make_memory && turn % 2) {
         generate_records(&g, (uint32_t)(turn / 2 % 1000003));
+    } else if (kinds[kind] == make_memory) {
+        make_memory(&g, (uint32_t)(turn / 2 % 1000003));
     } else {
         kinds[kind](&g, (uint32_t)(turn % 1000003));
     }

@@ -122,7 +122,7 @@ static vyre_status run_phase(run *r, uint32_t index) {
 
 /* Byte by byte, since the memory of arrays is placed differently. */
 static void swap(run *r, uint32_t first, uint32_t second) {
-    uint64_t bytes = r->lengths[first] * vyre_type_bytes((vyre_type)r->ir->resources[first].type);
+    uint64_t bytes = r->lengths[first] * vyre_resource_stride(r->ir, &r->ir->resources[first]);
     for (uint64_t i = 0; i < bytes; i++) {
         uint8_t kept = r->arrays[first][i];
         r->arrays[first][i] = r->arrays[second][i];
