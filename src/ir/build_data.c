@@ -94,7 +94,7 @@ uint32_t vyre_build_constant_array(vyre_builder *builder, const char *name, vyre
     }
     uint64_t bytes = (uint64_t)length * vyre_type_bytes(type);
     if (bytes > VYRE_LIMIT_CONSTANT_BYTES ||
-        (builder->data.count + 7) / 8 * 8 + bytes > VYRE_LIMIT_CONSTANT_BYTES) {
+        (builder->data.count + 7) / 8 * 8 + (bytes + 7) / 8 * 8 > VYRE_LIMIT_CONSTANT_BYTES) {
         return builder_none(builder, 701, "pass it as a buffer",
                             "constant array `%s` takes %llu bytes, and all of a program may take "
                             "%d",

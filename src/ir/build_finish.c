@@ -209,7 +209,8 @@ static void make_tables(finishing *f) {
     f->resources = take(f, VYRE_SECTION_RESOURCES, draft->resources.count);
     f->resource_names = take(f, VYRE_SECTION_RESOURCE_NAMES, draft->resources.count);
     f->sizes = take(f, VYRE_SECTION_SIZES, draft->sizes.count);
-    f->data = take(f, VYRE_SECTION_DATA, draft->data.count);
+    /* Another array may be the last, so the one that is last in the draft gets its padding, too. */
+    f->data = take(f, VYRE_SECTION_DATA, (draft->data.count + 7) / 8 * 8);
     f->steps = take(f, VYRE_SECTION_STEPS, draft->steps.count);
     f->step_names = take(f, VYRE_SECTION_STEP_NAMES, draft->steps.count);
     f->phases = take(f, VYRE_SECTION_PHASES, draft->phases.count);

@@ -100,14 +100,18 @@ static vyre_pipeline *hold(vyre_pipeline *pipeline) {
     return pipeline;
 }
 
+static bool same_bytes(const void *a, const void *b, size_t size) {
+    return !size || !memcmp(a, b, size);
+}
+
 /* Whether messages of two programs with the same meaning come from the same lines. */
 static bool same_places(const vyre_program *left, const vyre_program *right) {
     const vyre_ir *a = vyre_program_ir(left), *b = vyre_program_ir(right);
     return a->place_count == b->place_count && a->scope_count == b->scope_count &&
            a->file == b->file && a->debug_string_bytes == b->debug_string_bytes &&
-           !memcmp(a->places, b->places, a->place_count * sizeof *a->places) &&
-           !memcmp(a->scopes, b->scopes, a->scope_count * sizeof *a->scopes) &&
-           !memcmp(a->debug_strings, b->debug_strings, a->debug_string_bytes);
+           same_bytes(a->places, b->places, a->place_count * sizeof *a->places) &&
+           same_bytes(a->scopes, b->scopes, a->scope_count * sizeof *a->scopes) &&
+           same_bytes(a->debug_strings, b->debug_strings, a->debug_string_bytes);
 }
 
 static bool is_of(const vyre_pipeline *pipeline, uint64_t hash, const vyre_program *program) {

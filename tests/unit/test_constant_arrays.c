@@ -161,6 +161,29 @@ static void equal_arrays_are_one(void **state) {
     vyre_program_release(program);
 }
 
+/* Arrays lie in the order of their use, whatever padding the order of their making had. */
+static void arrays_lie_in_the_order_of_use(void **state) {
+    (void)state;
+    vyre_builder *b;
+    vyre_program *program;
+    static const uint8_t bytes[14] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+    assert_null(vyre_builder_create("p", &b));
+    uint32_t longer = vyre_build_constant_array(b, "l", VYRE_TYPE_U8, 14, bytes);
+    uint32_t shorter = vyre_build_constant_array(b, "s", VYRE_TYPE_U8, 3, bytes);
+    uint32_t x = input(b), zero = vyre_build_u32(b, 0);
+    uint32_t first = vyre_build_load(b, shorter, zero), second = vyre_build_load(b, longer, zero);
+    uint32_t sum = vyre_build_op(b, VYRE_OP_ADD, first, second, VYRE_NONE);
+    vyre_build_store(b, x, zero, vyre_build_convert(b, VYRE_TYPE_U32, sum));
+    vyre_build_phase_end(b);
+    assert_null(vyre_builder_finish(b, NULL, &program));
+    vyre_builder_free(b);
+    const vyre_ir *ir = vyre_program_ir(program);
+    assert_int_equal(ir->data_bytes, 8 + 14);
+    assert_memory_equal(ir->data, bytes, 3);
+    assert_memory_equal(ir->data + 8, bytes, 14);
+    vyre_program_release(program);
+}
+
 static const char lookup_text[] =
     "const k: u32[5] = [3, 1, 4, 1, 5];\n"
     "const b: bool[2] = [false, true];\n"
@@ -347,6 +370,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_are_refused),
         cmocka_unit_test(equal_arrays_are_one),
+        cmocka_unit_test(arrays_lie_in_the_order_of_use),
         cmocka_unit_test(the_oracle_looks_up),
         cmocka_unit_test(binary_form_is_1_2),
         cmocka_unit_test(digests_cover_elements),

@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "conform/trial.h"
+#include "pass/message.h"
 #include "pass/pass.h"
 #include "pass/shared.h"
 #include "tests/unit/failing_allocator.h"
@@ -50,9 +51,14 @@ static bool find_assembler(void) {
     return is_program(assembler);
 }
 
-/* A sample, with numbers in place of sizes of shared arrays. */
+/* A sample without messages, and with numbers in place of sizes of shared arrays. */
 static vyre_program *sample_of(size_t index) {
     vyre_program *program = sample_program(index), *fixed;
+    expect_ok(vyre_messages_drop(program, &fixed));
+    if (fixed) {
+        vyre_program_release(program);
+        program = fixed;
+    }
     uint32_t lengths[64];
     assert_true(vyre_program_ir(program)->resource_count <= 64);
     for (uint32_t i = 0; i < 64; i++) {
@@ -128,7 +134,10 @@ static void add_for(const vyre_program *program, cuda_target target) {
 }
 
 static void add(const vyre_program *program) {
-    add_for(program, cuda_baseline());
+    vyre_program *bare;
+    expect_ok(vyre_messages_drop(program, &bare));
+    add_for(bare ? bare : program, cuda_baseline());
+    vyre_program_release(bare);
 }
 
 static int start(void **state) {
