@@ -71,8 +71,7 @@ static const vyre_resource *next_field(const vyre_ir *ir, const uint32_t *firsts
     for (uint32_t i = 0; i < ir->resource_count; i++) {
         const vyre_resource *row = &ir->resources[i];
         if (vyre_resource_is_field(row) && row->length >= at &&
-            (!found || row->length < found->length) &&
-            firsts[row->size] == buffer) {
+            (!found || row->length < found->length) && firsts[row->size] == buffer) {
             found = row;
         }
     }
