@@ -45,7 +45,7 @@ static vyre_status unknown_name(const values_binding *binding, vyre_str name) {
 static vyre_status bind_value(values_binding *binding, uint32_t arg, const char *value) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
     const char *name = name_of(ir, arg);
-    vyre_type type = vyre_arg_shown_type(&ir->args[arg]);
+    vyre_type type = values_argument_type(ir, arg);
     vyre_strbuf *bytes = &binding->bytes[arg];
     if (vyre_ir_is_out(ir, arg)) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "remove it",

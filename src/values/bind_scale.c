@@ -4,6 +4,7 @@
 
 #include "ir/lookup.h"
 #include "values/bind.h"
+#include "values/element.h"
 
 enum { LENGTH = 1024, MOST_INVOCATIONS = 16384, REPEATS = VYRE_LIMIT_REPEATS };
 
@@ -99,7 +100,7 @@ void values_bind_scale(values_binding *binding) {
 
 void values_bind_example(const values_binding *binding, uint32_t arg, vyre_strbuf *text) {
     const vyre_ir *ir = vyre_program_ir(binding->program);
-    vyre_type type = vyre_arg_shown_type(&ir->args[arg]);
+    vyre_type type = values_argument_type(ir, arg);
     vyre_type_class class_of = vyre_type_class_of(type);
     uint64_t number = binding->numbers[arg], largest = largest_of(type);
     vyre_strbuf_printf(text, "%s=", ir->strings + ir->args[arg].name);

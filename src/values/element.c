@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "ir/lookup.h"
 #include "ir/message.h"
 
 vyre_float_format values_float_format(vyre_type type) {
@@ -197,4 +198,20 @@ vyre_status values_seconds_parse(const char *name, const char *text, uint64_t *o
     }
     *out_ns = (uint64_t)(seconds * 1e9);
     return VYRE_OK;
+}
+
+vyre_type values_argument_type(const vyre_ir *ir, uint32_t arg) {
+    uint32_t buffer = ir->args[arg].resource, bytes = 0;
+    vyre_type type = vyre_arg_shown_type(&ir->args[arg]);
+    bool are_alike = true;
+    for (uint32_t i = 0; i < ir->resource_count && buffer != VYRE_NONE; i++) {
+        const vyre_resource *field = &ir->resources[i];
+        if (vyre_resource_is_field(field) && field->size == buffer) {
+            are_alike = are_alike && (!bytes || vyre_resource_type(field) == type);
+            type = vyre_resource_type(field);
+            bytes += vyre_type_bytes(type);
+        }
+    }
+    bool is_known = are_alike && bytes == vyre_arg_bytes(ir, &ir->args[arg]);
+    return is_known ? type : vyre_arg_shown_type(&ir->args[arg]);
 }

@@ -2,6 +2,7 @@
 #ifndef VYRE_VALUES_ELEMENT_H
 #define VYRE_VALUES_ELEMENT_H
 
+#include <vyre/program.h>
 #include <vyre/status.h>
 #include <vyre/types.h>
 
@@ -22,6 +23,10 @@ void values_element_json(vyre_json *json, vyre_type type, const uint8_t *element
 /* The bits of an element: little-endian bytes as a number, and back. */
 uint64_t values_element_load(vyre_type type, const uint8_t *element);
 void values_element_store(vyre_strbuf *bytes, vyre_type type, uint64_t bits);
+
+/* The type that values of an argument are read and shown as. That of a buffer of records is the
+ * type of its fields, if they are alike and the program uses all of them; else it is u8. */
+vyre_type values_argument_type(const vyre_ir *ir, uint32_t arg);
 
 /* The format of a float type. */
 vyre_float_format values_float_format(vyre_type type);

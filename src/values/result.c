@@ -31,7 +31,7 @@ static const char *name_of(const vyre_ir *ir, size_t output) {
 }
 
 static vyre_type type_of(const vyre_ir *ir, size_t output) {
-    return vyre_arg_shown_type(&ir->args[argument_of(ir, output)]);
+    return values_argument_type(ir, argument_of(ir, output));
 }
 
 static vyre_status find_output(const vyre_program *program, vyre_str name, const char *option,
