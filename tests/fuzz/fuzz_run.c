@@ -6,7 +6,9 @@
 
 #include <vyre/vyre.h>
 
-enum { ARGUMENTS = 8, ELEMENTS = 64, STEPS = 1000000, MEMORY = 64 << 20 };
+#include "ir/lookup.h"
+
+enum { ARGUMENTS = 8, ELEMENTS = 64, BYTES = 4096, STEPS = 1000000, MEMORY = 64 << 20 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,8 +23,9 @@ static void check_status(vyre_status status) {
     vyre_status_free(status);
 }
 
-/* Scalars are small, buffers hold numbers that are small every other time. */
-static size_t make_inputs(const vyre_program *program, uint8_t bytes[ARGUMENTS][ELEMENTS * 8],
+/* Scalars are small, buffers hold numbers that are small every other time. Elements that are
+ * records may be larger than BYTES: then a buffer holds none. */
+static size_t make_inputs(const vyre_program *program, uint8_t bytes[ARGUMENTS][BYTES],
                           vyre_input *inputs) {
     const vyre_ir *ir = vyre_program_ir(program);
     size_t count = 0;
@@ -31,14 +34,17 @@ static size_t make_inputs(const vyre_program *program, uint8_t bytes[ARGUMENTS][
         if (resource != VYRE_NONE && ir->resources[resource].access == VYRE_ACCESS_OUT) {
             continue;
         }
-        uint32_t width = vyre_type_bytes((vyre_type)ir->args[i].type);
-        for (uint32_t k = 0; k < ELEMENTS; k++) {
+        uint32_t width = vyre_arg_bytes(ir, &ir->args[i]);
+        uint32_t length = BYTES / width < ELEMENTS ? BYTES / width : ELEMENTS;
+        for (uint32_t k = 0; k < length; k++) {
             memset(bytes[count] + (size_t)k * width, k % 2 ? 0 : (int)(k * 37), width);
             bytes[count][(size_t)k * width] = (uint8_t)(k % 9);
         }
-        uint32_t length = resource == VYRE_NONE ? 1 : ELEMENTS;
         bytes[count][0] = 1;
-        memset(bytes[count] + 1, 0, width - 1);
+        if (length) {
+            memset(bytes[count] + 1, 0, width - 1);
+        }
+        length = resource == VYRE_NONE ? 1 : length;
         inputs[count] = (vyre_input){bytes[count], (size_t)length * width};
         count++;
     }
@@ -46,7 +52,7 @@ static size_t make_inputs(const vyre_program *program, uint8_t bytes[ARGUMENTS][
 }
 
 static void run(const vyre_program *program) {
-    static uint8_t bytes[ARGUMENTS][ELEMENTS * 8];
+    static uint8_t bytes[ARGUMENTS][BYTES];
     vyre_input inputs[ARGUMENTS];
     size_t count = make_inputs(program, bytes, inputs);
     for (uint64_t seed = 0; seed < 2; seed++) {
