@@ -24,6 +24,7 @@
 #include <cmocka.h>
 
 #include <vyre/allocator.h>
+#include <vyre/status.h>
 
 static struct {
     size_t fail_at;        /* counted from 1; 0 never fails */
@@ -85,6 +86,19 @@ static inline size_t failing_allocator_largest(void) {
 /* Whether the allocation that was to fail came. */
 static inline bool failing_allocator_failed(void) {
     return failing_allocator_state.failed;
+}
+
+/* For calls that keep memory, between failing_allocator_start(n), with n from 0 on, and _end: frees
+ * the status, which has to be OUT_OF_MEMORY if the n-th allocation failed. True when n is beyond
+ * the last one. */
+static inline bool failing_allocator_judge(size_t n, vyre_status status) {
+    bool failed = failing_allocator_failed();
+    vyre_status_code code = vyre_status_code_of(status);
+    vyre_status_free(status);
+    if (code != (failed ? VYRE_STATUS_OUT_OF_MEMORY : VYRE_STATUS_OK)) {
+        fail_msg("status %d where allocation %zu fails", (int)code, n);
+    }
+    return n && !failed;
 }
 
 #endif

@@ -72,6 +72,17 @@ static vyre_program *sample_of(size_t index) {
     return fixed;
 }
 
+/* The same, with elementary functions as the code that they are short for. */
+static vyre_program *expanded_of(size_t index) {
+    vyre_program *program = sample_of(index), *expanded;
+    expect_ok(vyre_math_expand(program, &expanded));
+    if (!expanded) {
+        return program;
+    }
+    vyre_program_release(program);
+    return expanded;
+}
+
 /* For a device of that kind and for newer ones. */
 static void assemble_from(size_t first) {
     static const char *const devices[] = {"sm_75", "sm_90"};
@@ -239,9 +250,7 @@ static void samples_assemble_for_newer_devices(void **state) {
 static void every_allocation_may_fail(void **state) {
     (void)state;
     for (size_t i = 0; i < SAMPLE_COUNT; i++) {
-        vyre_program *sample = sample_of(i), *expanded;
-        expect_ok(vyre_math_expand(sample, &expanded));
-        const vyre_program *program = expanded ? expanded : sample;
+        vyre_program *program = expanded_of(i);
         cuda_phase_info *infos = calloc(vyre_program_ir(program)->phase_count + 1, sizeof *infos);
         cuda_target target = cuda_baseline();
         size_t step = vyre_program_ir(program)->inst_count / 300 + 1;
@@ -258,8 +267,7 @@ static void every_allocation_may_fail(void **state) {
             }
         }
         free(infos);
-        vyre_program_release(expanded);
-        vyre_program_release(sample);
+        vyre_program_release(program);
     }
 }
 
@@ -287,9 +295,7 @@ static void neighbours_past_the_end(void **state) {
 static void integers_are_compared_for_equality(void **state) {
     (void)state;
     for (size_t i = 0; i < SAMPLE_COUNT; i++) {
-        vyre_program *sample = sample_of(i), *expanded;
-        expect_ok(vyre_math_expand(sample, &expanded));
-        const vyre_program *program = expanded ? expanded : sample;
+        vyre_program *program = expanded_of(i);
         cuda_phase_info *infos = calloc(vyre_program_ir(program)->phase_count + 1, sizeof *infos);
         cuda_target target = cuda_baseline();
         vyre_strbuf ptx = {0};
@@ -297,8 +303,7 @@ static void integers_are_compared_for_equality(void **state) {
         assert_null(strstr(vyre_strbuf_string(&ptx), "setp.ne."));
         vyre_strbuf_free(&ptx);
         free(infos);
-        vyre_program_release(expanded);
-        vyre_program_release(sample);
+        vyre_program_release(program);
     }
 }
 
