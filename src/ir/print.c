@@ -694,30 +694,6 @@ static void print_steps(printer *p) {
     }
 }
 
-void vyre_argument_print(vyre_strbuf *text, const vyre_ir *ir, uint32_t index) {
-    static const char *const access[] = {"", "inout ", "out "};
-    const vyre_arg *arg = &ir->args[index];
-    const char *type = vyre_type_name(vyre_arg_type(arg));
-    vyre_strbuf_printf(text, "%s: ", ir->strings + arg->name);
-    if (arg->resource == VYRE_NONE) {
-        vyre_strbuf_puts(text, type);
-        return;
-    }
-    const vyre_resource *buffer = &ir->resources[arg->resource];
-    vyre_strbuf_printf(text, "%sbuffer<", access[buffer->access]);
-    if (vyre_resource_has_records(buffer)) {
-        vyre_record_name_print(text, ir, arg->resource);
-    } else {
-        vyre_strbuf_puts(text, type);
-    }
-    vyre_strbuf_putc(text, '>');
-    if (buffer->size != VYRE_NONE) {
-        vyre_strbuf_putc(text, '[');
-        vyre_size_print(text, ir, buffer->size);
-        vyre_strbuf_putc(text, ']');
-    }
-}
-
 static void print_header(printer *p) {
     const vyre_ir *ir = p->ir;
     for (uint32_t i = 0; i < ir->arg_count; i++) {

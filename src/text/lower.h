@@ -15,7 +15,7 @@
  * lower_composite.c  values of several scalars: vectors and structs, their parts, making them
  * lower_vector.c     operators and functions on vectors, component by component
  * lower_small.c      clamp, mix and others that are short for a few operations
- * lower_element_index.c      what can be assigned to, and assigning
+ * lower_place.c      what can be assigned to, and assigning
  * lower_call.c       calls of operations
  * lower_function.c   calls of functions, which are inlined
  * lower_size.c       sizes, and constants of the file
@@ -34,6 +34,7 @@
 #define VYRE_TEXT_LOWER_H
 
 #include <vyre/builder.h>
+#include <vyre/library.h>
 
 #include "base/arena.h"
 #include "base/near.h"
@@ -42,7 +43,6 @@
 #include "text/parser.h"
 #include "text/plain.h"
 #include "text/use.h"
-#include <vyre/library.h>
 
 typedef enum vyre_item_kind {
     VYRE_ITEM_PROGRAM,
@@ -514,7 +514,7 @@ vyre_operand lower_vector_call(vyre_lower *lower, vyre_node node, vyre_context_w
 vyre_operand lower_small(vyre_lower *lower, vyre_node call, const vyre_word *word,
                          vyre_value_type expected);
 
-/* lower_element_index.c */
+/* lower_place.c */
 
 /* What a NAME, ELEMENT, or a FIELD of either, stands for, as something to be written. */
 vyre_text_place lower_writable(vyre_lower *lower, uint32_t number);
@@ -553,12 +553,6 @@ bool lower_check_count(vyre_lower *lower, vyre_node call, const char *name, uint
 
 /* A call for its effects alone. */
 void lower_call_statement(vyre_lower *lower, uint32_t number);
-
-/* lower_message.c */
-
-/* VYRE_WORD_PRINT or VYRE_WORD_ASSERT if that is what is called. */
-vyre_context_word lower_message_word(const vyre_lower *lower, vyre_node call);
-void lower_message(vyre_lower *lower, vyre_node call);
 
 /* What a CALL or LIBRARY_CALL calls; without a unit, after a report, if that is no function. */
 vyre_callee lower_callee(vyre_lower *lower, vyre_node node);
@@ -660,51 +654,6 @@ vyre_operand lower_constant_item(vyre_lower *lower, uint32_t number);
 /* Gives the value of a constant, or of an element of one, the type it was declared with. */
 void lower_settle_constant(vyre_lower *lower, vyre_operand *value, vyre_type type, vyre_spot spot);
 
-/* lower_array.c */
-
-/* Computes the elements of a constant array; false after a report. `node` is its CONSTANT. */
-bool lower_elements(vyre_lower *lower, uint32_t number, vyre_node node);
-
-/* The constant array that a symbol stands for, as a resource of the program; NULL if it is none. A
- * mistake in it was reported, and gives a POISON. */
-const vyre_name_binding *lower_constant_array(vyre_lower *lower, uint32_t symbol);
-
-/* The shape of an array with these lengths, as bindings have it: numbers, or sizes of the program.
- * 0 for one dimension, or after a report. */
-uint32_t lower_fixed_shape(vyre_lower *lower, uint32_t lengths, const char *what);
-uint32_t lower_shape(vyre_lower *lower, uint32_t lengths);
-
-/* A shape of so many dimensions, for a function without a caller. */
-uint32_t lower_any_shape(vyre_lower *lower, uint32_t dimensions);
-
-/* The number of dimensions of an array. */
-uint32_t lower_dimensions(const vyre_lower *lower, const vyre_name_binding *array);
-
-/* The index of an element, the b of its node, as one number; VYRE_NONE after a report. Where an
- * index is outside of its dimension, so is that number. `array` may be NULL. */
-uint32_t lower_element_index(vyre_lower *lower, const vyre_name_binding *array, vyre_node element);
-
-/* A length of an array as a size of the program, and as a value; `dimension` exists. */
-uint32_t lower_length_size(vyre_lower *lower, const vyre_name_binding *array, uint32_t dimension);
-uint32_t lower_length_value(vyre_lower *lower, const vyre_name_binding *array, uint32_t dimension);
-
-/* The dimension that the second operand of `len` names; VYRE_NONE after a report. */
-uint32_t lower_dimension_of(vyre_lower *lower, const vyre_name_binding *array, uint32_t node);
-
-/* A length of the constant array that a symbol stands for, of the dimension that a node names. */
-vyre_operand lower_constant_dimension(vyre_lower *lower, uint32_t symbol, uint32_t node);
-
-/* Whether `len` has an array and maybe a dimension; reports if not. And its value where a constant
- * is computed: of a constant array. */
-bool lower_check_len(vyre_lower *lower, vyre_node call);
-vyre_operand lower_constant_length(vyre_lower *lower, vyre_node call);
-
-/* Zeros an array. */
-void lower_clear(vyre_lower *lower, const vyre_name_binding *array);
-
-/* An element of a constant array where a constant is computed. */
-vyre_operand lower_constant_element(vyre_lower *lower, vyre_node element);
-
 /* lower_program.c */
 
 /* Builds the program that an item is. */
@@ -718,44 +667,6 @@ void lower_phase(vyre_lower *lower, vyre_node node);
 /* Enters a struct by its name; its fields are read when all are known. 0 if there are too many. */
 vyre_value_type lower_declare_struct(vyre_lower *lower, uint32_t item, const vyre_token *name);
 void lower_read_structs(vyre_lower *lower);
-
-/* lower_generic.c */
-
-/* A call of something generic, and the types that are known so far. */
-typedef struct vyre_generic_call {
-    vyre_callee callee;
-    vyre_value_type types[VYRE_MOST_TYPE_PARAMETERS]; /* VYRE_TYPE_VOID: not known yet */
-} vyre_generic_call;
-
-/* Keeps the type parameters of an item, a list of its head. */
-void lower_keep_type_parameters(vyre_lower *lower, uint32_t item, uint32_t list);
-
-/* Whether what a callee names has type parameters. */
-static inline bool lower_is_generic(vyre_callee callee) {
-    return callee.unit->items.items[callee.item].generic;
-}
-
-/* Reads the types that a CALL states, if any; false after a report. */
-bool lower_read_types(vyre_lower *lower, vyre_node node, vyre_generic_call *call);
-
-/* A type of the head with what is known put in, VYRE_TYPE_VOID if that is not enough; and the other
- * way round, what one learns when it stands for `found`. */
-vyre_value_type lower_known_type(const vyre_generic_call *call, vyre_value_type type);
-void lower_learn_type(vyre_generic_call *call, vyre_value_type type, vyre_value_type found);
-
-/* The instance for the types of a call; without a unit, after a report, if it cannot be. */
-vyre_callee lower_instance(vyre_lower *lower, const vyre_generic_call *call, vyre_spot spot);
-
-/* The same for what is generic, and types as a name states them, "gather<f32>". */
-vyre_callee lower_stated_instance(vyre_lower *lower, vyre_callee callee, const char *name,
-                                  vyre_spot spot);
-
-/* Makes the type parameters of an instance stand for its types, and those of the one before for
- * nothing; VYRE_NONE for no instance. Gives the one before. */
-uint32_t lower_bind_types(vyre_unit *unit, uint32_t item);
-
-/* Looks through a generic item: it has to be right for one of the types that its bounds allow. */
-void lower_check_generic(vyre_lower *lower, uint32_t item);
 
 /* lower_variant.c */
 

@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "text/lower.h"
+#include "text/lower_array.h"
 #include "text/lower_let.h"
+#include "text/lower_message.h"
 #include "text/lower_sum.h"
 #include "text/lower_view.h"
 

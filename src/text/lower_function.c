@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "text/lower.h"
+#include "text/lower_array.h"
+#include "text/lower_generic.h"
 #include "text/lower_let.h"
 #include "text/lower_sum.h"
 

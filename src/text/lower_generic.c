@@ -4,6 +4,7 @@
 #include "base/strbuf.h"
 #include "ir/diagnostic.h"
 #include "text/lower.h"
+#include "text/lower_generic.h"
 
 /* Types of all instances of a text, so that finding one stays cheap. */
 enum { MOST_TYPES = 4096 };

@@ -5,6 +5,7 @@
 #include "base/near.h"
 #include "text/foreign.h"
 #include "text/lower.h"
+#include "text/lower_generic.h"
 
 bool lower_add_types(vyre_lower *lower, vyre_node call, vyre_name_text *id) {
     size_t size = strlen(id->text);

@@ -1,5 +1,6 @@
 /* print("x = {}, v = {}", x, v); and assert(x < n, "x = {}", x); The IR shows scalars alone, so the
  * place of a vector or struct becomes one for each of its scalars. */
+#include "text/lower_message.h"
 #include "ir/message.h"
 #include "text/lower.h"
 #include "text/lower_let.h"

@@ -1,6 +1,7 @@
 #include "base/near.h"
 #include "ir/lookup.h"
 #include "text/lower.h"
+#include "text/lower_array.h"
 #include "text/lower_let.h"
 #include "text/lower_view.h"
 

@@ -1,6 +1,8 @@
 #include "ir/builder.h"
 #include "ir/lookup.h"
 #include "text/lower.h"
+#include "text/lower_array.h"
+#include "text/lower_generic.h"
 #include "text/lower_sum.h"
 #include "text/lower_view.h"
 

@@ -2,6 +2,8 @@
 
 #include "ir/builder.h"
 #include "text/lower.h"
+#include "text/lower_array.h"
+#include "text/lower_generic.h"
 
 /* Constants */
 

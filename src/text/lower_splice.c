@@ -3,6 +3,8 @@
 #include "ir/builder.h"
 #include "ir/size.h"
 #include "text/lower.h"
+#include "text/lower_array.h"
+#include "text/lower_generic.h"
 #include "text/lower_view.h"
 
 const char *lower_step_name(const vyre_lower *lower, const char *name, vyre_name_text *out) {

@@ -2,6 +2,7 @@
 
 #include "ir/lookup.h"
 #include "text/lower.h"
+#include "text/lower_array.h"
 #include "text/lower_let.h"
 #include "text/lower_match.h"
 

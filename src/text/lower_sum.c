@@ -5,6 +5,7 @@
 
 #include "ir/builder.h"
 #include "ir/diagnostic.h"
+#include "text/lower_array.h"
 #include "text/lower_sum.h"
 
 /* The text of sum.vyre, put into the library by the build. */

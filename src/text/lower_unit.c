@@ -4,6 +4,7 @@
 #include "ir/builder.h"
 #include "ir/diagnostic.h"
 #include "text/lower.h"
+#include "text/lower_generic.h"
 #include "text/parse.h"
 
 /* The name of a program whose types are stated, as an instance is printed: `gather<f32>` without

@@ -1,6 +1,7 @@
 #include "text/lower_view.h"
 #include "ir/builder.h"
 #include "ir/lookup.h"
+#include "text/lower_array.h"
 
 /* Handles from here on are views. */
 static const uint32_t first_view = (uint32_t)1 << 31;

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "ir/diagnostic.h"
 #include "text/lower.h"
+#include "text/lower_generic.h"
 
 struct vyre_module {
     VYRE_VEC(vyre_program *) programs;

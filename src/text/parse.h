@@ -199,6 +199,9 @@ void parse_skip_values(vyre_parser *parser);
 /* Skips the rest of a statement with its blocks, of which so many are open. */
 void parse_skip_blocks(vyre_parser *parser, uint32_t open);
 
+/* Skips a block, from its brace to the one that closes it. */
+void parse_skip_block(vyre_parser *parser);
+
 /* After a mistake: skips the rest of a statement, or its first token with it; gives an ERROR. */
 void parse_recover(vyre_parser *parser);
 uint32_t parse_skip(vyre_parser *parser);

@@ -282,7 +282,8 @@ static vyre_status run_steps(machine *m, uint32_t first, uint32_t end) {
         case VYRE_STEP_ELSE:
             VYRE_TRY(was_taken ? VYRE_OK : run_steps(m, i + 1, steps[i].end));
             break;
-        default: VYRE_TRY(run_repeat(m, i)); break;
+        case VYRE_STEP_REPEAT_COUNT:
+        case VYRE_STEP_REPEAT_WHILE: VYRE_TRY(run_repeat(m, i)); break;
         }
     }
     return VYRE_OK;

@@ -196,7 +196,8 @@ static vyre_status run_steps(run *r, uint32_t first, uint32_t end) {
         case VYRE_STEP_ELSE:
             VYRE_TRY(was_taken ? VYRE_OK : run_steps(r, i + 1, steps[i].end));
             break;
-        default: VYRE_TRY(run_repeat(r, i)); break;
+        case VYRE_STEP_REPEAT_COUNT:
+        case VYRE_STEP_REPEAT_WHILE: VYRE_TRY(run_repeat(r, i)); break;
         }
     }
     return VYRE_OK;

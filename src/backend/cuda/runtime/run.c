@@ -431,7 +431,8 @@ vyre_status cuda_run_steps(cuda_run *run, uint32_t first, uint32_t end) {
         case VYRE_STEP_ELSE:
             VYRE_TRY(flag ? VYRE_OK : cuda_run_steps(run, i + 1, steps[i].end));
             break;
-        default: VYRE_TRY(run_repeat(run, i)); break;
+        case VYRE_STEP_REPEAT_COUNT:
+        case VYRE_STEP_REPEAT_WHILE: VYRE_TRY(run_repeat(run, i)); break;
         }
     }
     return VYRE_OK;
