@@ -58,7 +58,7 @@ extern "C" {
 /* The host that a table or bundle needs: the same major version, and this minor version or a later
  * one. */
 #define VYRE_ABI_MAJOR 1
-#define VYRE_ABI_MINOR 2
+#define VYRE_ABI_MINOR 3
 #define VYRE_ABI (VYRE_ABI_MAJOR << 16 | VYRE_ABI_MINOR)
 
 /* Whether a table is long enough to contain a field: VYRE_HAS(host, program_wire). */
@@ -494,6 +494,14 @@ struct vyre_backend_slots {
 
     /* Frees `state`. This is the last call, after all pipelines are destroyed. Default: nothing. */
     void (*destroy)(const vyre_backend *backend);
+
+    /* Since 1.3. Like `dispatch_borrowed_into`, on one piece of the caller's memory for each
+     * argument, in declaration order, `out` buffers and scalars included. Buffers are aligned to
+     * their elements; call->inputs are the same memory. The run writes only `inout` and `out`
+     * memory, which overlaps no other argument's. After a failure that memory may hold anything.
+     * Default: runs `dispatch_borrowed` into other memory and copies on success. */
+    vyre_status (*dispatch_in_place)(const vyre_backend *backend, const vyre_call *call,
+                                     const vyre_output *arguments);
 };
 
 #define VYRE_BACKEND_HEAD                                                                          \
@@ -529,6 +537,9 @@ struct vyre_pipeline_slots {
 
     /* Frees `state`. Default: nothing. */
     void (*destroy)(const vyre_native *native);
+
+    vyre_status (*dispatch_in_place)(const vyre_native *native, const vyre_call *call,
+                                     const vyre_output *arguments); /* since 1.3 */
 };
 
 #define VYRE_PIPELINE_HEAD                                                                         \

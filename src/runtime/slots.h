@@ -36,7 +36,8 @@
     X(shutdown)                                                                                    \
     X(device_lost)                                                                                 \
     X(try_recover)                                                                                 \
-    X(destroy)
+    X(destroy)                                                                                     \
+    X(dispatch_in_place)
 
 #define VYRE_PIPELINE_SLOTS(X)                                                                     \
     X(dispatch)                                                                                    \
@@ -45,7 +46,8 @@
     X(dispatch_borrowed_into)                                                                      \
     X(enqueue)                                                                                     \
     X(size_bytes)                                                                                  \
-    X(destroy)
+    X(destroy)                                                                                     \
+    X(dispatch_in_place)
 
 /* Whether a host of one ABI takes a table that needs another. */
 bool vyre_abi_suits(uint32_t needed, uint32_t host);
@@ -85,6 +87,10 @@ VYRE_MUST_USE vyre_status vyre_outputs_check(const vyre_output *given, const vyr
 vyre_output *vyre_outputs_aside(const vyre_output *outputs, size_t count);
 VYRE_MUST_USE vyre_status vyre_outputs_settle(vyre_output *aside, vyre_output *outputs,
                                               size_t count, vyre_status status);
+
+/* What of the arguments of a run in place it writes, call->output_count of them. */
+void vyre_outputs_in_place(const vyre_call *call, const vyre_output *arguments,
+                           vyre_output *out_outputs);
 
 /* Times of a run that was not timed, and of one with wall time alone. */
 extern const vyre_timing vyre_no_times;
