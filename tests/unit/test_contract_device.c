@@ -47,6 +47,10 @@ static void walk_host_runs(vyre_pipeline *pipeline) {
     expect_ok(vyre_pending_await(pending, &outputs));
     vyre_pending_free(pending);
     expect_twice(&outputs);
+    uint32_t doubled[CONTRACT_LENGTH];
+    const vyre_output places[] = {{(uint8_t *)x, sizeof x}, {(uint8_t *)doubled, sizeof doubled}};
+    expect_ok(vyre_pipeline_dispatch_in_place(pipeline, places, 2, NULL));
+    assert_int_equal(doubled[1], 2 * x[1]);
     memcpy(owned, x, sizeof x);
     expect_ok(vyre_pipeline_dispatch_owned(pipeline, &given, 1, NULL, &outputs));
     expect_twice(&outputs);

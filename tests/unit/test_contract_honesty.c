@@ -176,7 +176,7 @@ static vyre_native *compile(const vyre_backend *backend, const vyre_program *pro
 
 /* Whether work goes on by itself: it has a ticket before it is waited for, and buffers that it does
  * not use can be written and read meanwhile. */
-static bool overlaps(const vyre_backend *backend) {
+static bool overlaps(const vyre_backend *backend, const vyre_dispatch_config *config) {
     const vyre_backend_slots *slots = backend->slots;
     enum { BYTES = CONTRACT_LENGTH * sizeof(uint32_t) };
     vyre_program *program = contract_program(TWICE);
@@ -194,9 +194,8 @@ static bool overlaps(const vyre_backend *backend) {
     }
     expect_ok(slots->resident_upload(backend, buffers[0], 0, x, BYTES));
     const vyre_plan_value values[] = {{BYTES, 0}, {BYTES, 0}};
-    const vyre_dispatch_config config = {0};
     vyre_plan plan;
-    expect_ok(vyre_plan_init_resident(&plan, program, values, 2, &config));
+    expect_ok(vyre_plan_init_resident(&plan, program, values, 2, config));
     const vyre_call call = vyre_plan_call(&plan, NULL, native);
     expect_ok(native->slots->enqueue(native, &call, buffers, &ticket));
     expect_ok(slots->resident_upload(backend, buffers[2], 0, x, BYTES));
@@ -239,7 +238,10 @@ static const char *find_lie(const vyre_backend *backend, show_code show) {
             }
         }
         if (claims && features[i].bit == VYRE_FEATURE_ASYNC_COMPUTE) {
-            tested += overlaps(backend);
+            tested += overlaps(backend, &(vyre_dispatch_config){0});
+        }
+        if (claims && features[i].bit == VYRE_FEATURE_STREAMS) { /* the device's default stream */
+            tested += overlaps(backend, &(vyre_dispatch_config){.flags = VYRE_DISPATCH_STREAM});
         }
         if (claims && !tested) {
             return features[i].name;
