@@ -195,9 +195,7 @@ uint32_t vyre_any_invocations(const vyre_backend *backend) {
                                                   const vyre_output *arguments) {                  \
         vyre_output outputs[VYRE_LIMIT_ARGUMENTS];                                                 \
         vyre_outputs_in_place(call, arguments, outputs);                                           \
-        vyre_output *aside = vyre_outputs_aside(outputs, call->output_count);                      \
-        vyre_status status = aside ? self->slots->dispatch_borrowed(self, call, aside) : VYRE_OK;  \
-        return vyre_outputs_settle(aside, outputs, call->output_count, status);                    \
+        return prefix##_dispatch_borrowed_into(self, call, outputs); /* aside */                   \
     }
 
 DERIVED_FORMS(default, vyre_backend)
