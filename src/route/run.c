@@ -18,12 +18,12 @@ typedef struct binding {
     const vyre_program *program;
     const vyre_argument *arguments;
     size_t count;
-    vyre_input inputs[VYRE_LIMIT_ARGUMENTS];
+    vyre_input *inputs;
     size_t input_count;
-    const vyre_argument *outputs[VYRE_LIMIT_ARGUMENTS];
+    const vyre_argument **outputs;
     size_t output_count;
-    vyre_output memory[VYRE_LIMIT_ARGUMENTS]; /* by argument of the program */
-    bool in_place;                            /* the run may work on it */
+    vyre_output *memory; /* by argument of the program */
+    bool in_place;       /* the run may work on it */
 } binding;
 
 static vyre_status refuse(const binding *b, const char *name, const char *fix, const char *what) {
@@ -206,6 +206,12 @@ static vyre_status dispatch(job *j) {
 /* Runs a program, and writes what comes out where the arguments say. */
 static vyre_status run(job *j) {
     binding *b = &j->b;
+    vyre_input inputs[VYRE_LIMIT_ARGUMENTS];
+    const vyre_argument *outputs[VYRE_LIMIT_ARGUMENTS];
+    vyre_output memory[VYRE_LIMIT_ARGUMENTS];
+    b->inputs = inputs;
+    b->outputs = outputs;
+    b->memory = memory;
     vyre_status status = acquire(j);
     if (!status && j->operation) {
         status = vyre_operation_choose(j->operation, j->acquired, &b->program);
