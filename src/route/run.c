@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include <vyre/pipeline.h>
-#include <vyre/text.h>
 
 #include "backend/table.h"
 #include "base/clock.h"
@@ -12,18 +11,19 @@
 #include "dialect/snapshot.h"
 #include "ir/program.h"
 #include "route/router.h"
+#include "route/texts.h"
 #include "runtime/device.h"
 
 typedef struct binding {
     const vyre_program *program;
     const vyre_argument *arguments;
     size_t count;
-    vyre_input inputs[VYRE_LIMIT_ARGUMENTS];
+    vyre_input *inputs;
     size_t input_count;
-    const vyre_argument *outputs[VYRE_LIMIT_ARGUMENTS];
+    const vyre_argument **outputs;
     size_t output_count;
-    vyre_output memory[VYRE_LIMIT_ARGUMENTS]; /* by argument of the program */
-    bool in_place;                            /* the run may work on it */
+    vyre_output *memory; /* by argument of the program */
+    bool in_place;       /* the run may work on it */
 } binding;
 
 static vyre_status refuse(const binding *b, const char *name, const char *fix, const char *what) {
@@ -206,6 +206,12 @@ static vyre_status dispatch(job *j) {
 /* Runs a program, and writes what comes out where the arguments say. */
 static vyre_status run(job *j) {
     binding *b = &j->b;
+    vyre_input inputs[VYRE_LIMIT_ARGUMENTS];
+    const vyre_argument *outputs[VYRE_LIMIT_ARGUMENTS];
+    vyre_output memory[VYRE_LIMIT_ARGUMENTS];
+    b->inputs = inputs;
+    b->outputs = outputs;
+    b->memory = memory;
     vyre_status status = acquire(j);
     if (!status && j->operation) {
         status = vyre_operation_choose(j->operation, j->acquired, &b->program);
@@ -228,19 +234,12 @@ static vyre_status run(job *j) {
 
 vyre_status vyre_run(const char *device, const char *text, const vyre_argument *arguments,
                      size_t count, const vyre_dispatch_config *config) {
-    vyre_module *module = NULL;
+    vyre_program *program;
     job j = {.device = device, .config = config, .b = {.arguments = arguments, .count = count}};
-    vyre_status status = vyre_module_parse(NULL, text, strlen(text), NULL, &module);
-    if (!status && vyre_module_count(module) != 1) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                  "pass a text with one program, or use vyre_module_parse",
-                                  "the text has %zu programs", vyre_module_count(module));
-    }
-    if (!status) {
-        j.b.program = j.request.program = vyre_module_program(module, 0);
-        status = run(&j);
-    }
-    vyre_module_free(module);
+    VYRE_TRY(vyre_texts_program(text, &program));
+    j.b.program = j.request.program = program;
+    vyre_status status = run(&j);
+    vyre_program_release(program);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* Runs on the caller's memory: the bytes are the reference's, on every kind of backend, and the cpu
  * backend copies and allocates nothing. */
+#include <fenv.h>
 #include <pthread.h>
 
 #include <vyre/dispatch.h>
@@ -395,6 +396,28 @@ static void vyre_run_allocates_no_array(void **state) {
     free(z);
 }
 
+/* The caller's floating-point environment is as it was, exceptions included. */
+static void exceptions_of_a_run_stay_inside(void **state) {
+    (void)state;
+    vyre_device *device = named(has_cpu ? "cpu" : "reference");
+    vyre_program *program =
+        contract_program("program f(x: inout buffer<f32>) over x { x[gid] = 1.0 / x[gid]; }");
+    static const int raised[] = {0, FE_INEXACT};
+    vyre_pipeline *pipeline;
+    expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
+    for (int i = 0; i < 2; i++) {
+        float x[16] = {0, 3, 1e-40f};
+        const vyre_output argument = {(uint8_t *)x, sizeof x};
+        feclearexcept(FE_ALL_EXCEPT);
+        feraiseexcept(raised[i]);
+        expect_ok(vyre_pipeline_dispatch_in_place(pipeline, &argument, 1, NULL));
+        assert_int_equal(fetestexcept(FE_ALL_EXCEPT), raised[i]);
+    }
+    vyre_pipeline_release(pipeline);
+    vyre_program_release(program);
+    vyre_device_release(device);
+}
+
 enum { THREADS = 32, ROUNDS = 50, SLICE = 300 };
 
 typedef struct worker {
@@ -455,6 +478,7 @@ int main(void) {
         cmocka_unit_test(a_failed_assert_changes_nothing),
         cmocka_unit_test(cpu_allocates_no_array),
         cmocka_unit_test(vyre_run_allocates_no_array),
+        cmocka_unit_test(exceptions_of_a_run_stay_inside),
         cmocka_unit_test(threads_run_on_memory_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
