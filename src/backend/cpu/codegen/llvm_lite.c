@@ -9,65 +9,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-typedef struct LiteModulePasses *LiteModulePassesRef;
-typedef struct LiteFunctionPasses *LiteFunctionPassesRef;
-typedef struct LiteBuilder *LiteBuilderRef;
-typedef struct LiteTuning *LiteTuningRef;
-typedef struct LiteFunctions *LiteFunctionsRef;
-typedef struct LiteValue *LiteValueRef;
-
-/* X(result, name, parameters), of llvmlite 0.44 to 0.50. The pipelines have taken no level of size
- * since 0.50, and do not look at the one that is passed. */
-#define LITE_FUNCTIONS(X)                                                                          \
-    X(unsigned, LLVMPY_GetVersionInfo, (void))                                                     \
-    X(void, LLVMPY_InitializeNativeTarget, (void))                                                 \
-    X(void, LLVMPY_InitializeNativeAsmPrinter, (void))                                             \
-    X(void, LLVMPY_DisposeString, (const char *text))                                              \
-    X(LLVMContextRef, LLVMPY_ContextCreate, (void))                                                \
-    X(void, LLVMPY_ContextDispose, (LLVMContextRef context))                                       \
-    X(LLVMModuleRef, LLVMPY_ParseAssembly,                                                         \
-      (LLVMContextRef context, const char *text, char **out_message))                              \
-    X(int, LLVMPY_VerifyModule, (LLVMModuleRef module, char **out_message))                        \
-    X(void, LLVMPY_DisposeModule, (LLVMModuleRef module))                                          \
-    X(void, LLVMPY_SetTarget, (LLVMModuleRef module, const char *triple))                          \
-    X(void, LLVMPY_SetDataLayout, (LLVMModuleRef module, const char *layout))                      \
-    X(void, LLVMPY_PrintModuleToString, (LLVMModuleRef module, char **out_text))                   \
-    X(void, LLVMPY_GetDefaultTargetTriple, (char **out_text))                                      \
-    X(LLVMTargetRef, LLVMPY_GetTargetFromTriple, (const char *triple, char **out_message))         \
-    X(void, LLVMPY_GetHostCPUName, (char **out_text))                                              \
-    X(int, LLVMPY_GetHostCPUFeatures, (char **out_text))                                           \
-    X(LLVMTargetMachineRef, LLVMPY_CreateTargetMachine,                                            \
-      (LLVMTargetRef target, const char *triple, const char *cpu, const char *features, int level, \
-       const char *relocation, const char *model, int print, int jit, const char *abi))            \
-    X(void, LLVMPY_DisposeTargetMachine, (LLVMTargetMachineRef machine))                           \
-    X(LLVMTargetDataRef, LLVMPY_CreateTargetMachineData, (LLVMTargetMachineRef machine))           \
-    X(void, LLVMPY_CopyStringRepOfTargetData, (LLVMTargetDataRef layout, char **out_text))         \
-    X(void, LLVMPY_DisposeTargetData, (LLVMTargetDataRef layout))                                  \
-    X(LLVMMemoryBufferRef, LLVMPY_TargetMachineEmitToMemory,                                       \
-      (LLVMTargetMachineRef machine, LLVMModuleRef module, int is_object, char **out_message))     \
-    X(const char *, LLVMPY_GetBufferStart, (LLVMMemoryBufferRef buffer))                           \
-    X(size_t, LLVMPY_GetBufferSize, (LLVMMemoryBufferRef buffer))                                  \
-    X(void, LLVMPY_DisposeMemoryBuffer, (LLVMMemoryBufferRef buffer))                              \
-    X(LiteTuningRef, LLVMPY_CreatePipelineTuningOptions, (void))                                   \
-    X(void, LLVMPY_DisposePipelineTuningOptions, (LiteTuningRef tuning))                           \
-    X(void, LLVMPY_PTOSetLoopUnrolling, (LiteTuningRef tuning, bool is_on))                        \
-    X(LiteBuilderRef, LLVMPY_CreatePassBuilder,                                                    \
-      (LLVMTargetMachineRef machine, LiteTuningRef tuning))                                        \
-    X(void, LLVMPY_DisposePassBuilder, (LiteBuilderRef builder))                                   \
-    X(LiteModulePassesRef, LLVMPY_buildPerModuleDefaultPipeline,                                   \
-      (LiteBuilderRef builder, int speed, int size))                                               \
-    X(void, LLVMPY_RunNewModulePassManager,                                                        \
-      (LiteModulePassesRef passes, LLVMModuleRef module, LiteBuilderRef builder))                  \
-    X(void, LLVMPY_DisposeNewModulePassManger, (LiteModulePassesRef passes))                       \
-    X(LiteFunctionPassesRef, LLVMPY_buildFunctionSimplificationPipeline,                           \
-      (LiteBuilderRef builder, int speed, int size))                                               \
-    X(void, LLVMPY_RunNewFunctionPassManager,                                                      \
-      (LiteFunctionPassesRef passes, LiteValueRef function, LiteBuilderRef builder))               \
-    X(void, LLVMPY_DisposeNewFunctionPassManger, (LiteFunctionPassesRef passes))                   \
-    X(LiteFunctionsRef, LLVMPY_ModuleFunctionsIter, (LLVMModuleRef module))                        \
-    X(LiteValueRef, LLVMPY_FunctionsIterNext, (LiteFunctionsRef functions))                        \
-    X(void, LLVMPY_DisposeFunctionsIter, (LiteFunctionsRef functions))
-
 /* The one that is open, since LLVM's functions have no place for it. */
 static struct {
 #define LITE_MEMBER(result, name, parameters) result(*name) parameters;
