@@ -47,8 +47,9 @@ void LLVMPY_InitializeNativeAsmPrinter(void) {
 void LLVMPY_DisposeString(const char *text) {
     free((void *)(uintptr_t)text);
 }
-LLVMContextRef LLVMPY_ContextCreate(void) {
+LLVMContextRef LLVMPY_ContextCreate(bool has_opaque_pointers) {
     calls[0] = '\0';
+    note(has_opaque_pointers ? "opaque" : "typed");
     return (void *)something;
 }
 void LLVMPY_ContextDispose(LLVMContextRef context) {

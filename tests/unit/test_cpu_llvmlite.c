@@ -74,8 +74,8 @@ static void hide_llvm(void) {
 }
 
 static void calls_in_order(void) {
-    static const char expected[] = "parse;machine cpu +sse2 2 pic small 0 0;triple;layout;verify;"
-                                   "no unrolling;inline;simplify;simplify;object;";
+    static const char expected[] = "opaque;parse;machine cpu +sse2 2 pic small 0 0;triple;layout;"
+                                   "verify;no unrolling;inline;simplify;simplify;object;";
     vyre_strbuf out = {0};
     use_fake();
     require_text(version_in_use(), "LLVM 20.1.8 of llvmlite");

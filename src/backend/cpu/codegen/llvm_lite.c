@@ -47,6 +47,11 @@ static void set_no_diagnostic_handler(LLVMContextRef context, LLVMDiagnosticHand
     (void)argument;
 }
 
+/* 0.44 asks whether pointers are opaque. */
+static LLVMContextRef create_context(void) {
+    return lite.LLVMPY_ContextCreate(true);
+}
+
 static void dispose_message(char *message) {
     lite.LLVMPY_DisposeString(message);
 }
@@ -190,7 +195,7 @@ const char *cpu_llvm_lite_fill(void *library, llvm_table *table) {
         .LLVMGetVersion = get_version,
         .LLVMInstallFatalErrorHandler = set_no_fatal_handler,
         .LLVMDisposeMessage = dispose_message,
-        .LLVMContextCreate = lite.LLVMPY_ContextCreate,
+        .LLVMContextCreate = create_context,
         .LLVMContextDispose = lite.LLVMPY_ContextDispose,
         .LLVMContextSetDiagnosticHandler = set_no_diagnostic_handler,
         .LLVMGetDiagInfoDescription = describe_diagnostic,

@@ -20,14 +20,14 @@ typedef struct LiteTuning *LiteTuningRef;
 typedef struct LiteFunctions *LiteFunctionsRef;
 typedef struct LiteValue *LiteValueRef;
 
-/* X(result, name, parameters), of llvmlite 0.44 to 0.50. The pipelines have taken no level of size
- * since 0.50, and do not look at the one that is passed. */
+/* X(result, name, parameters), of llvmlite 0.44 to 0.50. Newer versions have dropped the parameter
+ * of ContextCreate and the level of size of pipelines, and do not look at what is passed. */
 #define LITE_FUNCTIONS(X)                                                                          \
     X(unsigned, LLVMPY_GetVersionInfo, (void))                                                     \
     X(void, LLVMPY_InitializeNativeTarget, (void))                                                 \
     X(void, LLVMPY_InitializeNativeAsmPrinter, (void))                                             \
     X(void, LLVMPY_DisposeString, (const char *text))                                              \
-    X(LLVMContextRef, LLVMPY_ContextCreate, (void))                                                \
+    X(LLVMContextRef, LLVMPY_ContextCreate, (bool has_opaque_pointers))                            \
     X(void, LLVMPY_ContextDispose, (LLVMContextRef context))                                       \
     X(LLVMModuleRef, LLVMPY_ParseAssembly,                                                         \
       (LLVMContextRef context, const char *text, char **out_message))                              \
