@@ -99,11 +99,13 @@ static const struct {
     vyre_status_code code;
     const char *says;
 } ways[] = {
-    {"parse", VYRE_STATUS_BACKEND, "LLVM 20.1.8 of llvmlite refuses the code generated for the "
-                                   "program: line 1: it is fake"},
+    {"parse", VYRE_STATUS_BACKEND,
+     "LLVM 20.1.8 of llvmlite refuses the code generated for the "
+     "program: line 1: it is fake"},
     {"verify", VYRE_STATUS_BACKEND, "it is not valid"},
     {"emit", VYRE_STATUS_BACKEND, "it has no instructions"},
-    {"abort", VYRE_STATUS_UNSUPPORTED, "LLVM cannot compile the program: LLVM ERROR: cannot select"},
+    {"abort", VYRE_STATUS_UNSUPPORTED,
+     "LLVM cannot compile the program: LLVM ERROR: cannot select"},
     {"exit", VYRE_STATUS_BACKEND, "refuses the code generated for the program: error: it does not"},
     {"stack", VYRE_STATUS_UNSUPPORTED, "too large for backend `cpu`: warning: stack frame size"},
     {"target", VYRE_STATUS_UNAVAILABLE, "lacks a target for this machine"},
@@ -168,8 +170,8 @@ static void finds_it_once_it_is_told(void) {
     cpu_llvm_info info;
     hide_llvm();
     require_failure(cpu_compiler_info(&info), VYRE_STATUS_UNAVAILABLE,
-                    "neither libLLVM 15 to 22 nor a path to llvmlite was found. Fix: install "
-                    "libLLVM 15 to 22 (on Debian `apt install libllvm19`), or for Python `pip "
+                    "neither libLLVM 16 to 22 nor a path to llvmlite was found. Fix: install "
+                    "libLLVM 16 to 22 (on Debian `apt install libllvm19`), or for Python `pip "
                     "install vyre[cpu]`");
     require_ok(vyre_llvmlite_set("/nonexistent/libllvmlite.so"));
     require_failure(cpu_compiler_info(&info), VYRE_STATUS_UNAVAILABLE,

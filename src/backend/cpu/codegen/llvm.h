@@ -21,7 +21,8 @@ typedef struct cpu_llvm_info {
 
 /* Which library to open. */
 typedef struct cpu_llvm_search {
-    const char *library;  /* libLLVM or libllvmlite by its name; NULL: the newest libLLVM, 15 to 22 */
+    const char
+        *library; /* libLLVM or libllvmlite by its name; NULL: the newest libLLVM, 16 to 22 */
     const char *llvmlite; /* libllvmlite.so, if that finds none; NULL: not known */
     bool is_own_process;  /* LLVM may end it; llvmlite's needs that */
 } cpu_llvm_search;

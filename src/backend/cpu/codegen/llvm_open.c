@@ -11,9 +11,9 @@
 
 /* Of one version: the name since 18, and those that distributions had before. */
 static const char *const name_forms[] = {"libLLVM.so.%d.1", "libLLVM-%d.so.1", "libLLVM-%d.so"};
-enum { OLDEST = 15, NEWEST = 22 };
+enum { OLDEST = 15, OLDEST_LIBRARY = 16, NEWEST = 22 }; /* libLLVM 15 tells no version */
 
-static const char fix_text[] = "install libLLVM 15 to 22 (on Debian `apt install libllvm19`), or "
+static const char fix_text[] = "install libLLVM 16 to 22 (on Debian `apt install libllvm19`), or "
                                "for Python `pip install vyre[cpu]`";
 static const char memory_fix_text[] =
     "free memory, or give the process more, then try again: `ulimit -v` shows a limit";
@@ -160,7 +160,7 @@ static bool open_library(const char *name, bool is_own_process) {
 
 static void open_newest(bool is_own_process) {
     size_t count = sizeof name_forms / sizeof *name_forms;
-    for (size_t i = 0; i < (NEWEST - OLDEST + 1) * count; i++) {
+    for (size_t i = 0; i < (NEWEST - OLDEST_LIBRARY + 1) * count; i++) {
         char name[32];
         snprintf(name, sizeof name, name_forms[i % count], NEWEST - (int)(i / count));
         if (open_library(name, is_own_process) && (is_open || is_short_of_memory)) {
@@ -172,13 +172,13 @@ static void open_newest(bool is_own_process) {
 /* The newest libLLVM, then llvmlite. */
 static void search_all(const cpu_llvm_search *search) {
     snprintf(why_not, sizeof why_not, "neither libLLVM %d to %d nor a path to llvmlite was found",
-             OLDEST, NEWEST);
+             OLDEST_LIBRARY, NEWEST);
     open_newest(search->is_own_process);
     if (!is_open && !is_short_of_memory && search->llvmlite &&
         !open_library(search->llvmlite, search->is_own_process)) {
         snprintf(why_not, sizeof why_not,
-                 "neither libLLVM %d to %d was found, nor does llvmlite's `%s` open", OLDEST,
-                 NEWEST, search->llvmlite);
+                 "neither libLLVM %d to %d was found, nor does llvmlite's `%s` open",
+                 OLDEST_LIBRARY, NEWEST, search->llvmlite);
     }
 }
 

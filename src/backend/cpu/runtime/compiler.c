@@ -38,7 +38,7 @@ static pthread_mutex_t info_lock = PTHREAD_MUTEX_INITIALIZER; /* taken before th
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
 static place places[MOST_HELPERS];
-static char note[256];               /* why LLVM runs in this process */
+static char note[256];              /* why LLVM runs in this process */
 static char offered_path[PATH_MAX]; /* by vyre_llvmlite_set */
 
 static void init_condition(void) {

@@ -12,7 +12,8 @@
 #include "backend/cpu/codegen/llvm.h"
 
 /* Describes libLLVM and the CPU; valid as long as the process. An earlier process may have stored
- * the description; otherwise this starts a helper. UNAVAILABLE where there is neither libLLVM nor llvmlite. */
+ * the description; otherwise this starts a helper. UNAVAILABLE where there is neither libLLVM nor
+ * llvmlite. */
 VYRE_MUST_USE vyre_status cpu_compiler_info(cpu_llvm_info *out_info);
 
 /* Like cpu_llvm_compile. TIMEOUT if LLVM is not done at the deadline, by vyre_now_ns; 0: none but
