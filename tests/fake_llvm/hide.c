@@ -4,7 +4,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-__attribute__((visibility("default"))) void *dlopen(const char *name, int mode) {
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the C library's names */
+void *dlopen(const char *name, int mode) {
     static void *(*next)(const char *, int);
     if (name && !strncmp(name, "libLLVM", 7)) {
         return NULL;

@@ -231,16 +231,16 @@ static void llvmlite_never_runs_in_our_process(void **state) {
     in_a_process(refuses_this_process);
 }
 
+static const char find_package[] =
+    "python3 -c 'import importlib.util as u; print(u.find_spec(\"llvmlite\")."
+    "submodule_search_locations[0] + \"/binding/libllvmlite.so\")' 2>/dev/null";
+
 /* The path of the llvmlite that Python has, if it has one. */
 static const char *installed_path(void) {
     static char path[4096];
     const char *named = getenv("VYRE_TEST_LLVMLITE");
-    FILE *python = named ? NULL
-                         : popen("python3 -c 'import importlib.util as u; print(u.find_spec("
-                                 "\"llvmlite\").submodule_search_locations[0] + "
-                                 "\"/binding/libllvmlite.so\")' 2>/dev/null",
-                                 "r");
     snprintf(path, sizeof path, "%s", named ? named : "");
+    FILE *python = named ? NULL : popen(find_package, "r"); /* NOLINT(cert-env33-c): a fixed text */
     if (python) {
         if (!fgets(path, sizeof path, python)) {
             path[0] = '\0';
