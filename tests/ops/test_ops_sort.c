@@ -123,11 +123,39 @@ static void sorts_many(void **state) {
     free(both);
 }
 
+/* The CPU sorts more than a chunk of keys by buckets of their highest digit, unless one bucket has
+ * too large a share: at the sizes around a chunk, with shares around that one. */
+static void keys_in_even_and_uneven_buckets(void **state) {
+    (void)state;
+    enum { CHUNK = 32768, SHARES = 4 };
+    static const size_t edges[] = {CHUNK, CHUNK + 1, 2 * CHUNK - 1, 2 * CHUNK + 1};
+    static uint32_t all[2 * CHUNK + 1], in_order[2 * CHUNK + 1];
+    static pair both[2 * CHUNK + 1];
+    for (size_t e = 0; e < sizeof edges / sizeof *edges; e++) {
+        const size_t n = edges[e], shares[SHARES] = {0, CHUNK, CHUNK + 1, n};
+        for (size_t s = 0; s < SHARES; s++) {
+            draw_keys(0, n, all, both);
+            for (size_t i = 0; i < n; i++) {
+                uint32_t drawn = all[i] >> 24, top = i < shares[s] ? 77 : drawn == 77 ? 78 : drawn;
+                all[i] = top << 24 | (all[i] & 0xffffff);
+                both[i].key = all[i];
+            }
+            qsort(both, n, sizeof *both, by_key);
+            for (size_t i = 0; i < n; i++) {
+                in_order[i] = both[i].key;
+            }
+            ops_expect_large("sort.keys_u32", OPS(OPS_NAMED("keys", all, n)),
+                             OPS(OPS_NAMED("sorted", in_order, n)));
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_and_pairs),
         cmocka_unit_test(the_largest),
         cmocka_unit_test(sorts_many),
+        cmocka_unit_test(keys_in_even_and_uneven_buckets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -377,6 +377,46 @@ static void emit_straight_element(emit *e, uint32_t inst) {
     emit_store_at(e, type, 1, at, value);
 }
 
+/* Whether a store moves a cursor on: it adds a constant to the element that a load gave. */
+static bool moves_cursor(const emit *e, const vyre_inst *store, uint32_t cursor) {
+    const vyre_inst *insts = e->ir->insts, *load = &insts[cursor];
+    if (store->op != VYRE_OP_STORE || vyre_access_resource(store) != vyre_access_resource(load) ||
+        vyre_access_index(e->ir, store) != vyre_access_index(e->ir, load)) {
+        return false;
+    }
+    uint32_t moved = vyre_access_value(e->ir, store);
+    return vyre_operand_is_value(moved) && insts[moved].op == VYRE_OP_ADD &&
+           insts[moved].a == cursor && vyre_operand_is_constant(insts[moved].b);
+}
+
+/* Whether a store appends to one of many lists: its index is a cursor from a table of the
+ * invocation or workgroup, which moves on right there. */
+static bool is_append(const emit *e, uint32_t inst) {
+    enum { NEAR = 16 };
+    const vyre_inst *insts = e->ir->insts;
+    uint32_t cursor = vyre_access_index(e->ir, &insts[inst]);
+    if (!vyre_operand_is_value(cursor) || insts[cursor].op != VYRE_OP_LOAD ||
+        vyre_resource_is_global(vyre_access_array(e->ir, &insts[cursor])) ||
+        !vyre_resource_is_global(vyre_access_array(e->ir, &insts[inst]))) {
+        return false;
+    }
+    uint32_t k = cursor + 1, end = e->phase->end - k > NEAR ? k + NEAR : e->phase->end;
+    while (k < end && !moves_cursor(e, &insts[k], cursor)) {
+        k++;
+    }
+    return k < end;
+}
+
+/* Fetches the next line of a list when the list is about to get there: hardware follows few lists
+ * at a time, and stores to the others would wait for memory one by one. Fetching it much earlier
+ * would keep two lines of each list in the nearest cache. A prefetch past the end is harmless. */
+static void prefetch_ahead(emit *e, uint32_t pointer) {
+    enum { AHEAD_BYTES = 16 };
+    cpu_write_declare(&e->w, "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
+    emit_line(e, "call void @llvm.prefetch.p0(ptr %%t%u, i32 1, i32 3, i32 1)",
+              emit_offset(e, pointer, AHEAD_BYTES));
+}
+
 /* Scalars: one element, behind a branch, which costs nothing while it is foreseen. */
 static void emit_element(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
@@ -398,6 +438,9 @@ static void emit_element(emit *e, uint32_t inst) {
         old = emit_load_at(e, type, 1, at);
     } else if (i->op == VYRE_OP_STORE) {
         emit_store_at(e, type, 1, at, value);
+        if (is_append(e, inst)) {
+            prefetch_ahead(e, at);
+        }
     } else {
         old = emit_atomic_at(e, i, type, at, value, other);
     }

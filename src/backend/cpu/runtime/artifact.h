@@ -7,7 +7,7 @@
 #include "base/strbuf.h"
 
 /* Grows whenever the same program is translated into other code by this version of the library. */
-enum { CPU_ARTIFACT_VERSION = 11 };
+enum { CPU_ARTIFACT_VERSION = 12 };
 
 /* What the code was made for. */
 typedef struct cpu_artifact_key {
