@@ -157,7 +157,12 @@ static vyre_status refuse_memory(const cuda_device *device, const vyre_memory *m
 static vyre_status find_memory(cuda_device *device, const vyre_memory *memory,
                                CUdeviceptr *out_address) {
     uint64_t last = memory->address + memory->size - 1;
-    int type = ask(device, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory->address);
+    int type = 0;
+    CUresult result = device->cuda->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                                          memory->address);
+    if (result && result != CUDA_ERROR_INVALID_VALUE) {
+        return cuda_check(device, result, "asking for the kind of memory");
+    }
     bool is_managed = ask(device, CU_POINTER_ATTRIBUTE_IS_MANAGED, memory->address);
     bool is_own =
         type != CU_MEMORYTYPE_DEVICE || is_managed ||

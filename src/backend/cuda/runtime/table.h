@@ -55,6 +55,7 @@ typedef struct CUDA_MEMCPY3D {
 /* Numbers of the driver's enumerations. */
 enum {
     CUDA_SUCCESS = 0,
+    CUDA_ERROR_INVALID_VALUE = 1,
     CUDA_ERROR_OUT_OF_MEMORY = 2,
     CUDA_ERROR_NO_DEVICE = 100,
     CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
