@@ -16,6 +16,23 @@ static int open_scalar(call *self, size_t index) {
     return 0;
 }
 
+/* All arrays of a call are on one device. */
+static int meet(call *self, size_t index) {
+    const array *given = (array *)self->operands[index].array.array;
+    if (self->where && self->where->device != given->device->device) {
+        return error_refuse(
+            ERROR_VALUE, "move the data first: device.array(x.numpy())",
+            "%s is on device %s, and another argument on %s", self->spec->arguments[index].where,
+            vyre_device_name(given->device->device), vyre_device_name(self->where->device));
+    }
+    self->where = given->device;
+    if (given->has_stream && vyre_device_features(given->device->device) & VYRE_FEATURE_STREAMS) {
+        self->config.flags |= VYRE_DISPATCH_STREAM;
+        self->config.stream = given->stream;
+    }
+    return 0;
+}
+
 static int open_array(call *self, size_t index) {
     const argument_spec *argument = &self->spec->arguments[index];
     operand *given = &self->operands[index];
@@ -24,7 +41,7 @@ static int open_array(call *self, size_t index) {
     }
     given->is_open = true;
     Py_ssize_t length = spec_check(argument, &given->array);
-    if (length < 0) {
+    if (length < 0 || (given->array.array && meet(self, index))) {
         return -1;
     }
     self->numbers[index] = (uint64_t)length;
@@ -47,11 +64,11 @@ static int open_output(call *self, size_t index) {
         const view *like = argument->shaped_like == VYRE_NONE
                                ? NULL
                                : &self->operands[argument->shaped_like].array;
-        given->object = results_make_array(argument, length, like);
+        given->object = results_make_array(argument, length, like, self->where);
         given->is_made = true;
-    }
-    if (!given->object || open_array(self, index)) {
-        return -1;
+        if (!given->object || open_array(self, index)) {
+            return -1;
+        }
     }
     if (self->numbers[index] != length) {
         return error_refuse(ERROR_VALUE, "pass an array of that length, or none to get one",
@@ -61,19 +78,30 @@ static int open_output(call *self, size_t index) {
     return 0;
 }
 
+static bool is_output(const argument_spec *argument) {
+    return argument->is_buffer && argument->access == VYRE_ACCESS_OUT;
+}
+
+static int open_given(call *self, size_t index) {
+    const argument_spec *argument = &self->spec->arguments[index];
+    if (!self->operands[index].object) {
+        return is_output(argument)
+                   ? 0
+                   : error_refuse(ERROR_TYPE, "pass every argument that is not an output",
+                                  "%s is missing", argument->where);
+    }
+    return argument->is_buffer ? open_array(self, index) : open_scalar(self, index);
+}
+
+/* Outputs come last, since they are made where the data is. */
 int call_open(call *self) {
     for (size_t i = 0; i < self->spec->count; i++) {
-        const argument_spec *argument = &self->spec->arguments[i];
-        int result;
-        if (argument->is_buffer && argument->access == VYRE_ACCESS_OUT) {
-            result = open_output(self, i);
-        } else if (!self->operands[i].object) {
-            result = error_refuse(ERROR_TYPE, "pass every argument that is not an output",
-                                  "%s is missing", argument->where);
-        } else {
-            result = argument->is_buffer ? open_array(self, i) : open_scalar(self, i);
+        if (open_given(self, i)) {
+            return -1;
         }
-        if (result) {
+    }
+    for (size_t i = 0; i < self->spec->count && self->spec->output_count; i++) {
+        if (is_output(&self->spec->arguments[i]) && open_output(self, i)) {
             return -1;
         }
     }
@@ -85,6 +113,7 @@ static int call_init(call *self, kernel *of) {
     self->kernel = of;
     self->spec = &of->spec;
     self->device = self->out = NULL;
+    self->where = NULL;
     self->allocated = NULL;
     self->config = (vyre_dispatch_config){0};
     self->operands = self->few_operands;

@@ -2,6 +2,7 @@
 #ifndef VYRE_PYTHON_CALL_H
 #define VYRE_PYTHON_CALL_H
 
+#include "array.h"
 #include "kernel.h"
 
 /* An argument of a call. */
@@ -23,6 +24,7 @@ typedef struct call {
     vyre_output *arguments; /* for the run */
     PyObject *device;       /* borrowed; NULL or None: chosen by the router */
     PyObject *out;          /* borrowed; NULL or None: outputs are made */
+    device_object *where;   /* borrowed: where the data is; NULL if all of it is the host's */
     vyre_dispatch_config config;
     vyre_prints prints;
     /* Storage for calls of a few arguments; others allocate it. */
@@ -40,6 +42,9 @@ int call_open(call *self);
 
 /* Runs the kernel where the call says, without the GIL. */
 int call_run(call *self);
+
+/* Runs on data of the device; data of the host goes there and back. `device` is that of `where`. */
+int call_run_resident(call *self, vyre_pipeline *pipeline);
 
 /* Returns what the call returns: None, the one output, or a named tuple of several. */
 PyObject *call_results(call *self);

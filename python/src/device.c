@@ -33,6 +33,7 @@ static vyre_device *find_kept(const char *name) {
 
 vyre_device *device_by_name(const char *name) {
     vyre_device *device = find_kept(name);
+    python.has_device = true;
     if (device) {
         return device;
     }

@@ -1,6 +1,5 @@
 #include "kernel.h"
 
-#include <structmember.h>
 
 #include "error.h"
 

@@ -40,17 +40,26 @@ static PyObject *status_codes(PyObject *module, PyObject *unused) {
     return codes;
 }
 
+static PyObject *has_device(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    return PyBool_FromLong(python.has_device);
+}
+
 PyMODINIT_FUNC PyInit__vyre(void) {
     static PyMethodDef functions[] = {
         {"status_codes", status_codes, METH_NOARGS, "The codes of vyre's statuses, by name."},
+        {"has_device", has_device, METH_NOARGS, "Whether the process has opened a device."},
         {NULL, NULL, 0, NULL}};
     static PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "vyre._vyre",
                                      .m_doc = "Kernels, devices and operations of libvyre.",
                                      .m_size = -1, .m_methods = functions};
     PyObject *module = PyModule_Create(&definition);
     if (!module || !python_import(&python.make_error, "vyre._errors", "make") ||
-        !(python.kernel_type = kernel_type_make()) ||
-        PyModule_AddType(module, python.kernel_type) ||
+        !(python.kernel_type = kernel_type_make()) || !(python.device_type = device_type_make()) ||
+        !(python.array_type = array_type_make()) || PyModule_AddType(module, python.kernel_type) ||
+        PyModule_AddType(module, python.device_type) ||
+        PyModule_AddType(module, python.array_type) ||
         PyModule_AddStringConstant(module, "__version__", VYRE_VERSION_STRING)) {
         Py_XDECREF(module);
         return NULL;

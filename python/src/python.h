@@ -10,17 +10,21 @@
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030b0000
 #include <Python.h>
+#include <structmember.h>
 
 #include <vyre/vyre.h>
 
 /* Names that the module looks up often, and objects that it imports when they are first needed. */
 typedef struct module_state {
-    PyTypeObject *kernel_type;
+    PyTypeObject *kernel_type, *device_type, *array_type;
     PyObject *make_error;   /* vyre._errors.make */
     PyObject *empty;        /* numpy.empty; NULL until an output is made */
     PyObject *make_results; /* these two are of vyre._arrays; NULL until needed */
     PyObject *bfloat16_bits;
+    PyObject *adopt; /* these two are of vyre._device; NULL until needed */
+    PyObject *make_output;
     PyObject *dtypes[VYRE_TYPE_COUNT];
+    bool has_device; /* one was opened, so a trace can no longer begin */
 } module_state;
 
 extern module_state python;
@@ -37,5 +41,7 @@ PyMODINIT_FUNC PyInit__vyre(void);
 
 /* The types of the module. */
 PyTypeObject *kernel_type_make(void);
+PyTypeObject *device_type_make(void);
+PyTypeObject *array_type_make(void);
 
 #endif

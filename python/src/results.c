@@ -60,14 +60,17 @@ static PyObject *make_shape(uint64_t length, const view *like) {
     return shape;
 }
 
-PyObject *results_make_array(const argument_spec *argument, uint64_t length, const view *like) {
-    PyObject *empty = python_import(&python.empty, "numpy", "empty");
-    PyObject *dtype = empty ? find_dtype(argument) : NULL;
+PyObject *results_make_array(const argument_spec *argument, uint64_t length, const view *like,
+                             device_object *where) {
+    PyObject *make = where ? python_import(&python.make_output, "vyre._device", "make_output")
+                           : python_import(&python.empty, "numpy", "empty");
+    PyObject *dtype = make ? find_dtype(argument) : NULL;
     PyObject *shape = dtype ? make_shape(length, like) : NULL;
-    PyObject *array = shape ? PyObject_CallFunctionObjArgs(empty, shape, dtype, NULL) : NULL;
+    PyObject *made =
+        shape ? PyObject_CallFunctionObjArgs(make, shape, dtype, (PyObject *)where, NULL) : NULL;
     Py_XDECREF(shape);
     Py_XDECREF(dtype);
-    return array;
+    return made;
 }
 
 /* The type of the results of a kernel with several. */

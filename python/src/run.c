@@ -36,22 +36,11 @@ static uint64_t total_bytes(const call *self) {
     return bytes;
 }
 
-/* Returns the device of the call, which the caller releases. */
-static vyre_device *find_device(const call *self) {
-    const char *name = "auto";
-    if (self->device && self->device != Py_None) {
-        if (!PyUnicode_Check(self->device)) {
-            error_refuse(ERROR_TYPE, "pass the name of a device, such as device=\"cpu\"",
-                         "%s(): device is not a str", vyre_program_name(self->kernel->program));
-            return NULL;
-        }
-        name = PyUnicode_AsUTF8AndSize(self->device, NULL);
-    }
-    if (!name || strcmp(name, "auto") != 0) {
-        return name ? device_by_name(name) : NULL;
-    }
+/* Asks the router for the device that is fastest for data of the host. */
+static vyre_device *choose_device(const call *self) {
     const vyre_operation *operation = self->kernel->operation;
     const vyre_router_choice *choice;
+    python.has_device = true;
     vyre_status status =
         vyre_router_choose(&(vyre_router_request){.op = operation ? operation->id : NULL,
                                                   .program = self->kernel->program,
@@ -64,6 +53,45 @@ static vyre_device *find_device(const call *self) {
     vyre_device *device = vyre_device_retain(choice->device);
     vyre_router_choice_release(choice);
     return device;
+}
+
+/* Returns the device that the call names, or NULL if it names none, which is no error. */
+static vyre_device *named_device(const call *self) {
+    if (!self->device || self->device == Py_None) {
+        return NULL;
+    }
+    if (PyObject_TypeCheck(self->device, python.device_type)) {
+        return vyre_device_retain(((device_object *)self->device)->device);
+    }
+    if (!PyUnicode_Check(self->device)) {
+        error_refuse(ERROR_TYPE, "pass a vyre.Device or a name, such as device=\"cpu\"",
+                     "%s(): device is neither a device nor a str",
+                     vyre_program_name(self->kernel->program));
+        return NULL;
+    }
+    const char *name = PyUnicode_AsUTF8AndSize(self->device, NULL);
+    return name && strcmp(name, "auto") != 0 ? device_by_name(name) : NULL;
+}
+
+/* Returns the device of the call, which the caller releases. */
+static vyre_device *find_device(const call *self) {
+    vyre_device *named = named_device(self);
+    if (!named && PyErr_Occurred()) {
+        return NULL;
+    }
+    if (!self->where) {
+        return named ? named : choose_device(self);
+    }
+    bool is_elsewhere = named && named != self->where->device;
+    vyre_device_release(named);
+    if (is_elsewhere) {
+        error_refuse(ERROR_VALUE, "leave device= out, or move the data: device.array(x.numpy())",
+                     "%s(): the data is on device %s, and device= names another",
+                     vyre_program_name(self->kernel->program),
+                     vyre_device_name(self->where->device));
+        return NULL;
+    }
+    return vyre_device_retain(self->where->device);
 }
 
 /* A run must not read what it writes: `inout` buffers are read from copies. */
@@ -116,6 +144,16 @@ static vyre_status dispatch(const call *self, vyre_pipeline *pipeline) {
     return status;
 }
 
+static int run_host(const call *self, vyre_pipeline *pipeline) {
+    vyre_status status;
+    Py_BEGIN_ALLOW_THREADS status = dispatch(self, pipeline);
+    Py_END_ALLOW_THREADS if (status) {
+        error_raise(status);
+        return -1;
+    }
+    return 0;
+}
+
 static int run_on(call *self, vyre_device *device) {
     PyObject *failure = NULL;
     if (self->spec->prints) {
@@ -126,13 +164,11 @@ static int run_on(call *self, vyre_device *device) {
     if (!pipeline) {
         return -1;
     }
-    vyre_status status;
-    Py_BEGIN_ALLOW_THREADS status = dispatch(self, pipeline);
+    int result = self->where ? call_run_resident(self, pipeline) : run_host(self, pipeline);
     vyre_pipeline_release(pipeline);
-    Py_END_ALLOW_THREADS if (status) {
-        kernel_forget(self->kernel);
+    if (result) {
+        kernel_forget(self->kernel); /* the device may be lost */
         Py_XDECREF(failure);
-        error_raise(status);
         return -1;
     }
     if (failure) {

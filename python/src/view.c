@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "array.h"
+#include "dlpack.h"
 #include "error.h"
 
 const char *view_dtype_name(vyre_type type) {
@@ -216,15 +218,36 @@ static int open_bfloat16(view *self, PyObject *object) {
     return opened;
 }
 
-int view_open(view *self, PyObject *object, vyre_type wanted, const char *where) {
-    int is_bfloat16 = wanted == VYRE_TYPE_BF16 ? open_bfloat16(self, object) : 0;
-    if (is_bfloat16 < 0) {
-        return -1;
+static int open_tensor(view *self, PyObject *capsule) {
+    dlpack_tensor *tensor = PyMem_Calloc(1, sizeof *tensor);
+    if (!tensor || dlpack_take(capsule, tensor)) {
+        PyMem_Free(tensor);
+        return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
     }
-    if (!is_bfloat16 && PyObject_GetBuffer(object, &self->buffer, PyBUF_RECORDS_RO)) {
-        PyErr_Clear();
-        return refuse_object(object, where);
+    *self = (view){.tensor = tensor};
+    dlpack_describe(tensor, self);
+    return 0;
+}
+
+/* Opens what other libraries share: a capsule for memory of the host, else an array. */
+static int open_foreign(view *self, PyObject *object, const char *where) {
+    PyObject *adopt = python_import(&python.adopt, "vyre._device", "adopt");
+    PyObject *shared = adopt ? PyObject_CallFunctionObjArgs(adopt, object, NULL) : NULL;
+    int result = -1;
+    if (shared == Py_None) {
+        result = refuse_object(object, where);
+    } else if (shared && PyObject_TypeCheck(shared, python.array_type)) {
+        array_describe((array *)shared, self);
+        self->array = Py_NewRef(shared);
+        result = 0;
+    } else if (shared) {
+        result = open_tensor(self, shared);
     }
+    Py_XDECREF(shared);
+    return result;
+}
+
+static void describe_buffer(view *self, bool is_bfloat16) {
     const Py_buffer *buffer = &self->buffer;
     self->data = buffer->buf;
     self->bytes = (size_t)buffer->len;
@@ -236,12 +259,38 @@ int view_open(view *self, PyObject *object, vyre_type wanted, const char *where)
     self->shape = buffer->shape;
     self->is_contiguous = PyBuffer_IsContiguous(buffer, 'C');
     self->copy = NULL;
+    self->tensor = NULL;
+    self->array = NULL;
+}
+
+int view_open(view *self, PyObject *object, vyre_type wanted, const char *where) {
+    if (PyObject_TypeCheck(object, python.array_type)) {
+        array_describe((array *)object, self);
+        self->array = Py_NewRef(object);
+        return 0;
+    }
+    int is_bfloat16 = wanted == VYRE_TYPE_BF16 ? open_bfloat16(self, object) : 0;
+    if (is_bfloat16 < 0) {
+        return -1;
+    }
+    if (!is_bfloat16 && PyObject_GetBuffer(object, &self->buffer, PyBUF_RECORDS_RO)) {
+        PyErr_Clear();
+        return open_foreign(self, object, where);
+    }
+    describe_buffer(self, is_bfloat16);
     return 0;
 }
 
 void view_close(view *self) {
     PyMem_Free(self->copy);
-    PyBuffer_Release(&self->buffer);
+    if (self->tensor) {
+        dlpack_release(self->tensor);
+        PyMem_Free(self->tensor);
+    } else if (self->array) {
+        Py_DECREF(self->array);
+    } else {
+        PyBuffer_Release(&self->buffer);
+    }
 }
 
 int view_copy(view *self) {
@@ -251,5 +300,9 @@ int view_copy(view *self) {
         return -1;
     }
     self->data = self->copy;
+    if (self->tensor) {
+        dlpack_copy(dlpack_look(self->tensor), self->copy);
+        return 0;
+    }
     return PyBuffer_ToContiguous(self->copy, &self->buffer, self->buffer.len, 'C');
 }

@@ -4,6 +4,8 @@
 
 #include "python.h"
 
+struct dlpack_tensor;
+
 enum { VIEW_DIMENSIONS = 32 };
 
 /* The elements of an array. `type` is void for a structured dtype, which `format` describes, and
@@ -15,9 +17,11 @@ typedef struct view {
     bool is_read_only, is_contiguous;
     int dimensions;
     const Py_ssize_t *shape;
-    const char *format; /* as the buffer protocol writes it */
-    Py_buffer buffer;   /* holds the object until the view is closed */
-    void *copy;         /* C-contiguous elements; NULL unless view_copy was called */
+    const char *format;           /* as the buffer protocol writes it */
+    Py_buffer buffer;             /* holds the object until the view is closed */
+    struct dlpack_tensor *tensor; /* in place of the buffer, if DLPack gave the memory */
+    PyObject *array;              /* owned: a vyre.Array; there is no data then */
+    void *copy;                   /* C-contiguous elements; NULL unless view_copy was called */
 } view;
 
 /* Opens the memory of an object. A failure leaves nothing to close. `where` names the argument in

@@ -65,7 +65,7 @@ def test_wrong_keywords_are_named(saxpy):
         saxpy(2.0, X, X.copy(), device="nowhere")
     with pytest.raises(ValueError, match="timeout"):
         saxpy(2.0, X, X.copy(), timeout=-1)
-    with pytest.raises(TypeError, match="device is not"):
+    with pytest.raises(TypeError, match="device is neither"):
         saxpy(2.0, X, X.copy(), device=7)
 
 

@@ -11,6 +11,7 @@
 array([3., 3., 3., 3.], dtype=float32)
 """
 
+from ._device import Array, Device, from_dlpack
 from ._errors import (
     ArgumentTypeError,
     AssertionFailedError,
@@ -34,8 +35,10 @@ from ._vyre import __version__
 
 __all__ = [
     "ArgumentTypeError",
+    "Array",
     "AssertionFailedError",
     "BackendError",
+    "Device",
     "DeviceLostError",
     "Error",
     "FileError",
@@ -51,5 +54,6 @@ __all__ = [
     "UnavailableError",
     "UnsupportedError",
     "__version__",
+    "from_dlpack",
     "kernel",
 ]

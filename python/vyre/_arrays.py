@@ -59,3 +59,22 @@ def results_type(kernel: _vyre.Kernel) -> type:
     if len(names) < 2:
         raise ArgumentTypeError(f"{kernel.name} has one result")
     return namedtuple(f"{kernel.name}_results", names, rename=True)
+
+
+def bits_of(array: numpy.ndarray[Any, Any]) -> Any:
+    """Return an array as one that the buffer protocol can describe, sharing its memory."""
+    if array.dtype.name != "bfloat16":
+        return array
+    return array.view("uint16")
+
+
+def element_parts(shape: tuple[int, ...], dtype: Any) -> tuple[Any, ...]:
+    """Return what _vyre.Array needs: shape, type, bytes of an element, dtype and format."""
+    made = numpy.dtype(dtype)
+    if made.subdtype is not None:
+        made, inner = made.subdtype
+        shape = (*shape, *inner)
+    if made.names is None:
+        is_native = made.isnative
+        return (shape, made.name if is_native else str(made), made.itemsize, None, None)
+    return (shape, "record", made.itemsize, made, memoryview(numpy.empty(0, made).data).format)
