@@ -58,7 +58,7 @@ extern "C" {
 /* The host that a table or bundle needs: the same major version, and this minor version or a later
  * one. */
 #define VYRE_ABI_MAJOR 1
-#define VYRE_ABI_MINOR 2
+#define VYRE_ABI_MINOR 3
 #define VYRE_ABI (VYRE_ABI_MAJOR << 16 | VYRE_ABI_MINOR)
 
 /* Whether a table is long enough to contain a field: VYRE_HAS(host, program_wire). */
@@ -79,6 +79,21 @@ typedef struct vyre_output {
     uint8_t *data;
     size_t size; /* bytes */
 } vyre_output;
+
+/* Since 1.3. Memory that a resident buffer has or is made of. */
+typedef struct vyre_memory {
+    uint64_t address;     /* in the address space of `place` */
+    size_t size;          /* bytes */
+    uint32_t place;       /* VYRE_MEMORY_HOST or VYRE_MEMORY_DEVICE */
+    uint32_t flags;       /* VYRE_MEMORY_READ_ONLY */
+    uint64_t reserved[4]; /* must be 0 */
+} vyre_memory;
+
+enum {
+    VYRE_MEMORY_HOST = 1,   /* an address of this process */
+    VYRE_MEMORY_DEVICE = 2, /* an address of the device, for example a CUdeviceptr */
+    VYRE_MEMORY_READ_ONLY = 1
+};
 
 /* How exact a device is (docs/semantics.md). */
 #define VYRE_GRADES(X)                                                                             \
@@ -108,11 +123,17 @@ typedef struct vyre_dispatch_config {
     uint32_t determinism;       /* vyre_demand */
     struct vyre_prints *prints; /* since 1.2: receives messages (dispatch.h); NULL: the kernel does
                                  * not print. NULL in calls of a backend */
-    uint64_t flags;             /* since 1.2: VYRE_DISPATCH_ bits; 0 in calls of a backend */
-    uint64_t reserved[2];       /* must be 0 */
+    uint64_t flags;             /* since 1.2: VYRE_DISPATCH_ bits. In calls of a backend only
+                                 * VYRE_DISPATCH_STREAM, and only if it has the feature `streams` */
+    uint64_t stream;            /* since 1.3: the caller's stream, with VYRE_DISPATCH_STREAM: the
+                                 * device's own handle, a CUstream for cuda; else 0 */
+    uint64_t reserved[1];       /* must be 0 */
 } vyre_dispatch_config;
 
-enum { VYRE_DISPATCH_NO_ASSERTS = 1 /* leaves out the asserts of the kernel */ };
+enum {
+    VYRE_DISPATCH_NO_ASSERTS = 1, /* leaves out the asserts of the kernel */
+    VYRE_DISPATCH_STREAM = 2      /* since 1.3: orders a run on resident buffers with `stream` */
+};
 
 /* The grid of a phase. */
 typedef struct vyre_grid {
@@ -224,7 +245,8 @@ typedef struct vyre_op_set {
     X(PHASES, 10, "phases") /* several phases: repeat, scratch arrays, domains from memory */      \
     X(CONSTANT_ARRAYS, 11, "constant_arrays") /* since 1.2; else the host passes buffers */        \
     X(STEPS, 12, "steps")     /* since 1.2: swap, if, counters in sizes, memory domains in 3D */   \
-    X(RECORDS, 13, "records") /* buffers of records, since 1.2; else the host lowers them */
+    X(RECORDS, 13, "records") /* buffers of records, since 1.2; else the host lowers them */       \
+    X(STREAMS, 14, "streams") /* since 1.3: runs on resident buffers obey VYRE_DISPATCH_STREAM */
 
 typedef enum vyre_feature {
 #define VYRE_FEATURE_ENUM(name, bit, text) VYRE_FEATURE_##name = 1 << bit,
@@ -494,6 +516,32 @@ struct vyre_backend_slots {
 
     /* Frees `state`. This is the last call, after all pipelines are destroyed. Default: nothing. */
     void (*destroy)(const vyre_backend *backend);
+
+    /* Since 1.3: more of resident buffers. */
+
+    /* Makes a buffer of memory that the caller owns. The memory stays valid until resident_free,
+     * which leaves it to its owner, or until the device is lost. The backend never writes memory
+     * with VYRE_MEMORY_READ_ONLY. If the memory overlaps another buffer, the host frees the new
+     * one before any use, unless both are read-only. A backend may refuse memory with UNSUPPORTED.
+     * Default: UNSUPPORTED. */
+    vyre_status (*resident_import)(const vyre_backend *backend, const vyre_memory *memory,
+                                   uint64_t *out_buffer);
+    /* Returns where a buffer lies; it stays there. Default: UNSUPPORTED. */
+    vyre_status (*resident_address)(const vyre_backend *backend, uint64_t buffer,
+                                    vyre_memory *out_memory);
+    /* Makes a buffer that shares the memory of a part of another. The backend orders work on both
+     * like work on one buffer. `buffer` is never itself a range, and the host frees it after its
+     * ranges. Default: UNSUPPORTED; runs then take whole buffers only. */
+    vyre_status (*resident_range)(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                  size_t size, uint64_t *out_buffer);
+    /* Copies inside the device. The two parts do not overlap. Default: through resident_read and
+     * resident_upload, in pieces. */
+    vyre_status (*resident_copy)(const vyre_backend *backend, uint64_t to, size_t to_offset,
+                                 uint64_t from, size_t from_offset, size_t size);
+    /* Repeats a pattern of 1, 2, 4, 8 or 16 bytes; `size` is a multiple of that. Default:
+     * resident_upload of the pattern, in pieces. */
+    vyre_status (*resident_fill)(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                 size_t size, const void *pattern, size_t pattern_size);
 };
 
 #define VYRE_BACKEND_HEAD                                                                          \

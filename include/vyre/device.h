@@ -90,7 +90,10 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_pending_await(vyre_pending *pending,
 VYRE_API void vyre_pending_free(vyre_pending *pending);
 
 /* A resident buffer: memory on the device. The handle is a plain value. Every call refuses a handle
- * that was freed or belongs to another device. */
+ * that was freed or belongs to another device.
+ *
+ * Buffers may share memory: a range and the buffer it was taken from, or two imports of the same
+ * memory. Calls on such buffers wait for each other like calls on one buffer. */
 typedef struct vyre_resident {
     uint64_t owner;
     uint32_t index, generation;
@@ -111,19 +114,65 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_resident_upload_at(vyre_device *device,
  * wrote the buffer failed, every read returns its error until the buffer is written again. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_read(vyre_device *device, vyre_resident resident,
                                                       size_t offset, void *data, size_t size);
-/* Fails while a run uses the buffer. */
+/* Fails while a run uses the buffer, or memory that it shares. The memory stays as long as there
+ * are ranges of the buffer; only its handle becomes invalid. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_free(vyre_device *device, vyre_resident resident);
 
+/* Makes a resident buffer of memory that the caller owns, without a copy. The device uses it where
+ * it lies. The cpu and reference backends take memory of the host, of any alignment. The cuda
+ * backend takes device memory of its GPU, and host memory that is pinned or managed. Runs, uploads,
+ * copies and fills refuse to write memory with VYRE_MEMORY_READ_ONLY.
+ *
+ * The memory must stay valid, and others must not use it while the device does, until `release` is
+ * called. It may be NULL. The library calls it exactly once, with `owner`: from the call that frees
+ * the buffer and its last range, or from vyre_device_shutdown, a successful vyre_device_recover or
+ * the last vyre_device_release. It must not use the device. If the import fails, it is not called.
+ *
+ * Memory that lies inside another resident buffer shares it, as a range does. Memory that overlaps
+ * one only in part is refused, unless both are read-only. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_resident_import(vyre_device *device,
+                                                        const vyre_memory *memory,
+                                                        void (*release)(void *owner), void *owner,
+                                                        vyre_resident *out_resident);
+/* Makes a buffer of a part of another one. It shares the memory and keeps it alive. `size` may be
+ * 0. Devices whose backend has no ranges refuse it as an argument of a run. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_resident_range(vyre_device *device, vyre_resident resident,
+                                                       size_t offset, size_t size,
+                                                       vyre_resident *out_resident);
+/* Copies on the device, after all work enqueued earlier that uses the buffers. A copy that would
+ * overwrite what it reads is refused. If the last work that wrote `from` failed, the copy returns
+ * its error. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_resident_copy(vyre_device *device, vyre_resident to,
+                                                      size_t to_offset, vyre_resident from,
+                                                      size_t from_offset, size_t size);
+/* Fills a part of a buffer with a pattern of 1, 2, 4, 8 or 16 bytes. `size` is a multiple of that.
+ */
+VYRE_API VYRE_MUST_USE vyre_status vyre_resident_fill(vyre_device *device, vyre_resident resident,
+                                                      size_t offset, size_t size,
+                                                      const void *pattern, size_t pattern_size);
+/* Returns where a buffer lies and its size, to share it with other libraries. Wait for enqueued
+ * work first (vyre_device_wait), and keep the buffer until they are done. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_resident_memory(vyre_device *device, vyre_resident resident,
+                                                        vyre_memory *out_memory);
+
 /* An argument of a run on resident buffers: a buffer, or the bits of a scalar. pipeline.h has
- * vyre_bind and vyre_bind_bits to make one. */
+ * functions that make one: vyre_bind, vyre_bind_f32 and so on, vyre_named. */
 typedef struct vyre_binding {
     vyre_resident buffer;
-    uint64_t bits; /* the scalar's little-endian bytes, zero-extended */
+    uint64_t bits;     /* the scalar's little-endian bytes, zero-extended */
+    const char *name;  /* of the argument; NULL: the argument at this position */
+    uint32_t type;     /* vyre_type that the scalar must have; VYRE_TYPE_VOID: not checked */
+    uint32_t reserved; /* must be 0 */
 } vyre_binding;
 
-/* Runs on resident buffers and waits. `bindings` are all arguments in declaration order, `out`
- * buffers included. Each buffer must have exactly the size that the program states. Only read-only
- * arguments may share a buffer. Outputs stay on the device. `out_timing` may be NULL. */
+/* Runs on resident buffers and waits. `bindings` are all arguments, `out` buffers included: those
+ * without a name at the positions of the arguments, those with a name at any position. Each buffer
+ * must have exactly the size that the program states, and be aligned to its elements. Only
+ * read-only arguments may share memory. Outputs stay on the device. `out_timing` may be NULL.
+ *
+ * With VYRE_DISPATCH_STREAM in `config->flags`, the run starts after the work that the caller has
+ * put into `config->stream`, and later work of that stream starts after the run. Devices without
+ * the feature `streams` refuse it. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_resident(
     vyre_device *device, const vyre_program *program, const vyre_binding *bindings, size_t count,
     const vyre_dispatch_config *config, vyre_timing *out_timing);

@@ -85,11 +85,12 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_enqueue(vyre_pipeline *pipeline
                                                          const vyre_dispatch_config *config,
                                                          vyre_ticket *out_ticket);
 
-/* Make an argument of a run: a resident buffer, the zero-extended bits of a scalar, or a float. */
+/* Make an argument of a run: a resident buffer, a scalar of a type, or a scalar of any type by its
+ * zero-extended bits. A run refuses a scalar whose type is not that of the argument. */
 static inline vyre_binding vyre_bind(vyre_resident buffer) {
     vyre_binding binding;
+    memset(&binding, 0, sizeof binding);
     binding.buffer = buffer;
-    binding.bits = 0;
     return binding;
 }
 
@@ -100,10 +101,49 @@ static inline vyre_binding vyre_bind_bits(uint64_t bits) {
     return binding;
 }
 
+static inline vyre_binding vyre_bind_typed(uint64_t bits, vyre_type type) {
+    vyre_binding binding = vyre_bind_bits(bits);
+    binding.type = (uint32_t)type;
+    return binding;
+}
+
 static inline vyre_binding vyre_bind_f32(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    return vyre_bind_bits(bits);
+    return vyre_bind_typed(bits, VYRE_TYPE_F32);
+}
+
+static inline vyre_binding vyre_bind_f64(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return vyre_bind_typed(bits, VYRE_TYPE_F64);
+}
+
+static inline vyre_binding vyre_bind_i32(int32_t value) {
+    return vyre_bind_typed((uint32_t)value, VYRE_TYPE_I32);
+}
+
+static inline vyre_binding vyre_bind_u32(uint32_t value) {
+    return vyre_bind_typed(value, VYRE_TYPE_U32);
+}
+
+static inline vyre_binding vyre_bind_i64(int64_t value) {
+    return vyre_bind_typed((uint64_t)value, VYRE_TYPE_I64);
+}
+
+static inline vyre_binding vyre_bind_u64(uint64_t value) {
+    return vyre_bind_typed(value, VYRE_TYPE_U64);
+}
+
+static inline vyre_binding vyre_bind_bool(bool value) {
+    return vyre_bind_typed(value ? 1 : 0, VYRE_TYPE_BOOL);
+}
+
+/* Gives an argument its name, so that it may stand anywhere: vyre_named("x", vyre_bind(x)). The
+ * name must stay valid during the call. */
+static inline vyre_binding vyre_named(const char *name, vyre_binding binding) {
+    binding.name = name;
+    return binding;
 }
 
 /* The device's cache of pipelines. When it exceeds its limit in bytes, the least recently used

@@ -54,7 +54,7 @@ vyre_status vyre_device_open(const vyre_backend *made, const char *id, uint32_t 
     device->track = vyre_trace_track(backend, name);
     device->owner = atomic_fetch_add(&next_owner, 1);
     device->forks = vyre_fork_count();
-    device->free_row = VYRE_NONE;
+    device->free_row = device->releasing = VYRE_NONE;
     device->cache_limit = VYRE_PIPELINE_CACHE_BYTES;
     init_calls(&device->calls);
     pthread_mutex_init(&device->lifecycle, NULL);
@@ -119,6 +119,7 @@ void vyre_device_release(vyre_device *device) {
     if (!shut_down) {
         log_status(device, slots->shutdown(device->backend));
     }
+    vyre_residents_release_owners(device);
     if (vyre_trace_is_on()) {
         vyre_trace_forget(device->backend);
     }
@@ -232,6 +233,7 @@ vyre_status vyre_device_shutdown(vyre_device *device) {
         status = vyre_first_failure(status, device->backend->slots->shutdown(device->backend));
     }
     end_alone(device);
+    vyre_residents_release_owners(device);
     return status;
 }
 
@@ -256,6 +258,7 @@ vyre_status vyre_device_recover(vyre_device *device) {
         vyre_residents_forget(device, false);
     }
     end_alone(device);
+    vyre_residents_release_owners(device);
     return status;
 }
 

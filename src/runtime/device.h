@@ -1,7 +1,7 @@
 /* The inside of a device, and of pipelines.
  *
  *   device.c     opening, capabilities, lifecycle      dispatch.c   runs with data of the host
- *   resident.c   buffers that stay on the device       pipeline.c   compiling, and the cache of it
+ *   resident*.c  buffers that stay on the device       pipeline.c   compiling, and the cache of it
  *   sequence.c   programs that run in parts            compile.c    calling a compiler, with a
  * deadline
  */
@@ -20,16 +20,25 @@
 enum { VYRE_PIPELINE_BUCKETS = 256 };
 
 /* A resident buffer. A handle is valid while its generation is that of the row. A free row has a
- * generation that no handle has. */
+ * generation that no handle has. Only roots, which are no ranges, know who uses their memory. */
 typedef struct vyre_resident_row {
-    uint64_t buffer; /* the backend's number */
+    uint64_t buffer; /* the backend's number; 0: a range where the backend has none */
     uint64_t size;
-    uint64_t ticket;  /* of the last work that was enqueued on it */
-    uint64_t made_by; /* the ticket of work that made its contents; 0: done, and it went well */
+    uint64_t offset;  /* in the root */
+    uint64_t address; /* of its first byte; 0 if the backend does not tell it */
+    uint64_t ticket;  /* roots: of the last work that was enqueued on it */
+    uint64_t made_by; /* roots: the ticket of work that made its contents; 0: done, it went well */
+    void (*release)(void *owner); /* of memory that the caller owns; NULL: nobody is told */
+    void *owner;
     uint32_t generation;
-    uint32_t users; /* calls under way: one that writes it, or any number that read it */
-    uint32_t next;  /* free rows: the next one; VYRE_NONE at the end */
-    bool live, is_written;
+    uint32_t users; /* roots: calls under way, one that writes or any number that read */
+    uint32_t next;  /* in the list of free rows, or of owners to tell; VYRE_NONE at the end */
+    uint32_t root, parent; /* rows; `parent`, or VYRE_NONE for a root, is what it is a range of */
+    uint32_t children;     /* ranges of it, and imports inside it */
+    uint32_t place;        /* VYRE_MEMORY_; 0 if unknown */
+    bool live;             /* its handle is valid */
+    bool is_kept;          /* it has memory, because it is live or has children */
+    bool is_written, is_read_only;
 } vyre_resident_row;
 
 enum { VYRE_PIPELINE_ARGUMENTS = 8 }; /* of pipelines that keep a plan */
@@ -77,7 +86,8 @@ struct vyre_device {
     pthread_mutex_t residents;
     vyre_resident_row *rows;
     uint32_t row_count, row_capacity, free_row;
-    uint32_t waiting; /* calls that want buffers which others use now */
+    uint32_t releasing; /* rows that are gone, whose owners are yet to be told */
+    uint32_t waiting;   /* calls that want buffers which others use now */
     pthread_cond_t given_back;
 
     pthread_mutex_t pipelines;
@@ -184,8 +194,10 @@ VYRE_MUST_USE vyre_status vyre_device_compile_whole(vyre_device *device,
                                                     const vyre_program *program,
                                                     uint64_t deadline_ns, vyre_native **out_native);
 
-/* Makes all handles invalid; with `free` frees the buffers. */
+/* Makes all handles invalid; with `free` frees the buffers. vyre_residents_release_owners follows,
+ * where no lock is held and no call is under way. */
 void vyre_residents_forget(vyre_device *device, bool free);
+void vyre_residents_release_owners(vyre_device *device);
 
 /* Takes all pipelines out of the cache. */
 void vyre_pipelines_forget(vyre_device *device);

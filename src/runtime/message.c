@@ -417,7 +417,7 @@ static vyre_status run_turns(vyre_pipeline *recorder, const vyre_message_run *ru
 static vyre_dispatch_config inner_config(const recording *g, const vyre_dispatch_config *config) {
     vyre_dispatch_config inner = *config;
     inner.prints = NULL;
-    inner.flags = 0;
+    inner.flags &= VYRE_DISPATCH_STREAM;
     inner.determinism = VYRE_DEMAND_NOTHING;
     inner.max_output_bytes += inner.max_output_bytes ? g->word_count * sizeof *g->words : 0;
     return inner;

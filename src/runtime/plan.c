@@ -250,8 +250,10 @@ static vyre_status check_grid(const vyre_plan *plan) {
 
 /* Words that a later version may give a meaning. */
 static vyre_status check_reserved(const vyre_plan *plan) {
-    const uint64_t *words = plan->config.reserved;
-    return words[0] || words[1] || plan->config.flags & ~(uint64_t)VYRE_DISPATCH_NO_ASSERTS
+    const uint64_t known = VYRE_DISPATCH_NO_ASSERTS | VYRE_DISPATCH_STREAM;
+    bool has_stream = plan->config.flags & VYRE_DISPATCH_STREAM;
+    return plan->config.reserved[0] || plan->config.flags & ~known ||
+                   (plan->config.stream && !has_stream)
                ? refuse_config(plan,
                                "zero the config, then set the fields you need; for newer fields, "
                                "upgrade vyre",
@@ -357,7 +359,7 @@ static vyre_status plan_finish(vyre_plan *plan) {
     VYRE_TRY(vyre_plan_size_steps(plan));
     VYRE_TRY(check_reserved(plan));
     plan->config.prints = NULL; /* the host's own */
-    plan->config.flags = 0;
+    plan->config.flags &= VYRE_DISPATCH_STREAM;
     VYRE_TRY(vyre_check_demand(plan->program, &plan->config));
     for (uint32_t i = 0; i < plan->ir->phase_count; i++) {
         plan->grids[i] = largest_grid(plan, i);
@@ -367,7 +369,14 @@ static vyre_status plan_finish(vyre_plan *plan) {
 
 static vyre_status plan_inputs(vyre_plan *plan, const vyre_input *inputs, size_t count) {
     VYRE_TRY(bind_inputs(plan, inputs, count));
-    return plan_finish(plan);
+    return plan->config.flags & VYRE_DISPATCH_STREAM
+               ? vyre_status_make(
+                     VYRE_STATUS_UNSUPPORTED,
+                     "run on resident buffers, or wait for the stream's work and run "
+                     "without VYRE_DISPATCH_STREAM",
+                     "program `%s`: a run on data of the host has no order in a stream",
+                     vyre_program_name(plan->program))
+               : plan_finish(plan);
 }
 
 static vyre_status plan_values(vyre_plan *plan, const vyre_plan_value *values, size_t count) {

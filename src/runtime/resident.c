@@ -1,17 +1,13 @@
-/* Buffers that stay on the device: handles, and runs on them. */
-#include <string.h>
+/* Buffers that stay on the device: handles, ranges, memory of the caller, and transfers. */
+#include "runtime/resident.h"
+
+#include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/status.h"
-#include "ir/program.h"
-#include "runtime/device.h"
-#include "runtime/message.h"
-#include "runtime/shared.h"
 #include "trace/trace.h"
 
-/* The row a handle stands for; NULL if it stands for none any more. In the lock. */
-static vyre_resident_row *find_row(const vyre_device *device, vyre_resident handle) {
+vyre_resident_row *vyre_resident_find(const vyre_device *device, vyre_resident handle) {
     if (handle.owner != device->owner || handle.index >= device->row_count) {
         return NULL;
     }
@@ -19,7 +15,7 @@ static vyre_resident_row *find_row(const vyre_device *device, vyre_resident hand
     return row->live && row->generation == handle.generation ? row : NULL;
 }
 
-static vyre_status refuse_handle(const vyre_device *device, vyre_resident handle) {
+vyre_status vyre_resident_refuse(const vyre_device *device, vyre_resident handle) {
     bool foreign = handle.owner != device->owner;
     if (!handle.owner) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
@@ -58,127 +54,410 @@ static vyre_resident_row *take_row(vyre_device *device, uint32_t *out_index) {
     return &device->rows[*out_index];
 }
 
-static void give_row_back(vyre_device *device, uint32_t index) {
+/* Makes the buffer of `made` known, under a new handle; false without memory. In the lock. */
+static bool add_row(vyre_device *device, const vyre_resident_row *made, vyre_resident *out) {
+    uint32_t index;
+    vyre_resident_row *row = take_row(device, &index);
+    if (!row) {
+        return false;
+    }
+    uint32_t generation = row->generation;
+    *row = *made;
+    row->generation = generation;
+    row->next = VYRE_NONE;
+    row->root = made->parent == VYRE_NONE ? index : device->rows[made->parent].root;
+    row->live = row->is_kept = true;
+    if (made->parent != VYRE_NONE) {
+        device->rows[made->parent].children++;
+    }
+    *out = (vyre_resident){device->owner, index, generation};
+    return true;
+}
+
+/* The buffer of a row is gone. Its owner is told later, once no lock is held. */
+static void drop_row(vyre_device *device, uint32_t index) {
     vyre_resident_row *row = &device->rows[index];
-    row->live = false;
+    row->live = row->is_kept = row->is_written = false;
     row->generation++;
-    row->users = 0;
-    row->is_written = false;
-    row->next = device->free_row;
-    device->free_row = index;
+    row->users = row->children = 0;
+    uint32_t *list = row->release ? &device->releasing : &device->free_row;
+    row->next = *list;
+    *list = index;
+}
+
+void vyre_residents_release_owners(vyre_device *device) {
+    pthread_mutex_lock(&device->residents);
+    while (device->releasing != VYRE_NONE) {
+        uint32_t index = device->releasing;
+        vyre_resident_row *row = &device->rows[index];
+        void (*release)(void *owner) = row->release;
+        void *owner = row->owner;
+        device->releasing = row->next;
+        row->release = NULL;
+        row->next = device->free_row;
+        device->free_row = index;
+        pthread_mutex_unlock(&device->residents);
+        release(owner);
+        pthread_mutex_lock(&device->residents);
+    }
+    pthread_mutex_unlock(&device->residents);
+}
+
+/* Where a buffer lies, if the backend tells it. */
+static vyre_status ask_address(vyre_device *device, vyre_resident_row *row) {
+    if (!vyre_backend_has_addresses(device->backend)) {
+        return VYRE_OK;
+    }
+    vyre_memory memory = {0};
+    VYRE_TRY(device->backend->slots->resident_address(device->backend, row->buffer, &memory));
+    row->address = memory.address;
+    row->place = memory.place;
+    return VYRE_OK;
+}
+
+/* Of a buffer that nobody knows yet. */
+static void give_buffer_up(vyre_device *device, uint64_t buffer) {
+    vyre_status_free(device->backend->slots->resident_free(device->backend, buffer));
+}
+
+static vyre_status track(vyre_device *device, const vyre_resident_row *made, vyre_resident *out) {
+    pthread_mutex_lock(&device->residents);
+    bool added = add_row(device, made, out);
+    pthread_mutex_unlock(&device->residents);
+    return added ? VYRE_OK : vyre_no_memory("to track a resident buffer");
+}
+
+static vyre_status allocate(vyre_device *device, size_t size, vyre_resident *out_resident) {
+    const vyre_backend *backend = device->backend;
+    vyre_resident_row made = {.size = size, .parent = VYRE_NONE};
+    VYRE_TRY(backend->slots->resident_allocate(backend, size, &made.buffer));
+    vyre_status status = ask_address(device, &made);
+    status = status ? status : track(device, &made, out_resident);
+    if (status) {
+        give_buffer_up(device, made.buffer);
+    }
+    return status;
 }
 
 vyre_status vyre_resident_allocate(vyre_device *device, size_t size, vyre_resident *out_resident) {
     *out_resident = (vyre_resident){0};
     VYRE_TRY(vyre_device_begin(device));
-    uint64_t buffer = 0;
-    vyre_status status = device->backend->slots->resident_allocate(device->backend, size, &buffer);
-    if (status) {
-        vyre_device_end(device);
-        return vyre_status_annotate(status, "allocating %zu bytes on %s", size, device->name);
-    }
-    uint32_t index;
-    pthread_mutex_lock(&device->residents);
-    vyre_resident_row *row = take_row(device, &index);
-    if (row) {
-        row->buffer = buffer;
-        row->size = size;
-        row->ticket = row->made_by = 0;
-        row->users = 0;
-        row->live = true;
-        *out_resident = (vyre_resident){device->owner, index, row->generation};
-    }
-    pthread_mutex_unlock(&device->residents);
-    if (!row) {
-        vyre_status_free(device->backend->slots->resident_free(device->backend, buffer));
-        status = vyre_no_memory("to track a resident buffer");
-    }
+    vyre_status status = allocate(device, size, out_resident);
     vyre_device_end(device);
-    return status;
+    return vyre_status_annotate(status, "allocating %zu bytes on %s", size, device->name);
 }
 
-/* One call may write a buffer, or several may read it. In the lock, as all of these. */
-static bool is_available(const vyre_resident_row *row, bool writes) {
-    return writes ? !row->users : !row->is_written;
-}
+/* Memory of the caller */
 
-static void take_buffer(vyre_resident_row *row, bool writes) {
-    row->users++;
-    row->is_written = writes;
-}
-
-static void give_buffer_back(vyre_resident_row *row) {
-    row->users--;
-    row->is_written = false;
-}
-
-static void wait_for_buffers(vyre_device *device) {
-    device->waiting++;
-    pthread_cond_wait(&device->given_back, &device->residents);
-    device->waiting--;
-}
-
-static void wake_waiting(vyre_device *device) {
-    if (device->waiting) {
-        pthread_cond_broadcast(&device->given_back);
+static vyre_status check_memory(const vyre_memory *memory) {
+    const uint64_t *words = memory->reserved;
+    bool is_known = memory->place == VYRE_MEMORY_HOST || memory->place == VYRE_MEMORY_DEVICE;
+    if (!is_known || memory->flags & ~(uint32_t)VYRE_MEMORY_READ_ONLY || words[0] || words[1] ||
+        words[2] || words[3]) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "zero the vyre_memory, then set address, size, place and flags; "
+                                "the place is VYRE_MEMORY_HOST or VYRE_MEMORY_DEVICE",
+                                "the memory to import has place %u and flags %u, or sets fields "
+                                "that this version does not know",
+                                memory->place, memory->flags);
     }
-}
-
-/* Marks a buffer as used by a call, so that nobody frees it meanwhile; `out_row` is what it was
- * then. */
-static vyre_status begin_use(vyre_device *device, vyre_resident handle, bool writes,
-                             vyre_resident_row *out_row) {
-    VYRE_TRY(vyre_device_begin(device));
-    vyre_resident_row *row;
-    pthread_mutex_lock(&device->residents);
-    while ((row = find_row(device, handle)) != NULL && !is_available(row, writes)) {
-        wait_for_buffers(device);
-    }
-    if (row) {
-        take_buffer(row, writes);
-        *out_row = *row;
-    }
-    pthread_mutex_unlock(&device->residents);
-    if (!row) {
-        vyre_device_end(device);
-        return refuse_handle(device, handle);
+    if (memory->size && (!memory->address || memory->size > UINT64_MAX - memory->address)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "pass the address of its first byte",
+                                "the memory to import has %zu bytes at address %llu", memory->size,
+                                (unsigned long long)memory->address);
     }
     return VYRE_OK;
 }
 
-/* With `known_good` nothing that was enqueued before can have spoiled the contents. */
-static void end_use(vyre_device *device, vyre_resident handle, bool known_good) {
-    pthread_mutex_lock(&device->residents);
-    vyre_resident_row *row = find_row(device, handle);
-    if (row) {
-        give_buffer_back(row);
-        row->made_by = known_good ? 0 : row->made_by;
+bool vyre_resident_overlap(const vyre_resident_row *one, const vyre_resident_row *other) {
+    return one->root == other->root && one->size && other->size &&
+           one->offset < other->offset + other->size && other->offset < one->offset + one->size;
+}
+
+/* Whether the memory of a new buffer has bytes of a root, and whether it lies in it whole. */
+static bool has_bytes_of(const vyre_resident_row *made, const vyre_resident_row *root,
+                         bool *out_whole) {
+    *out_whole =
+        made->address >= root->address && made->address + made->size <= root->address + root->size;
+    return root->is_kept && root->address && root->place == made->place && made->size &&
+           root->size && made->address < root->address + root->size &&
+           root->address < made->address + made->size;
+}
+
+/* Looks for the root that a new import lies in; its range has the same tracking then. Memory that
+ * lies only partly in another buffer could not be tracked, so only reading is allowed there. In the
+ * lock. */
+static vyre_status find_parent(const vyre_device *device, vyre_resident_row *made) {
+    for (uint32_t i = 0; i < device->row_count; i++) {
+        const vyre_resident_row *root = &device->rows[i];
+        bool whole;
+        if (root->root != i || !has_bytes_of(made, root, &whole) ||
+            (root->is_read_only && made->is_read_only)) {
+            continue;
+        }
+        if (!whole || root->is_read_only) {
+            return vyre_status_make(
+                VYRE_STATUS_INVALID_ARGUMENT,
+                "free the other buffer first, or import all of the memory once, writable, and take "
+                "ranges of it",
+                "the memory to import overlaps a resident buffer of %llu bytes that is %s",
+                (unsigned long long)root->size, whole ? "read-only" : "not around it");
+        }
+        made->parent = i;
+        made->offset = made->address - root->address;
     }
-    wake_waiting(device);
+    return VYRE_OK;
+}
+
+/* A buffer of the backend for a range; none where the backend has no ranges. */
+static vyre_status make_range(const vyre_device *device, vyre_resident_row *made) {
+    const vyre_backend *backend = device->backend;
+    made->buffer = 0;
+    return vyre_backend_has_ranges(backend)
+               ? backend->slots->resident_range(
+                     backend, device->rows[device->rows[made->parent].root].buffer,
+                     (size_t)made->offset, (size_t)made->size, &made->buffer)
+               : VYRE_OK;
+}
+
+/* Makes a range of a buffer known. In the lock, so that the other one stays. */
+static vyre_status track_range(vyre_device *device, vyre_resident_row *made, vyre_resident *out) {
+    VYRE_TRY(make_range(device, made));
+    if (add_row(device, made, out)) {
+        return VYRE_OK;
+    }
+    if (made->buffer) {
+        give_buffer_up(device, made->buffer);
+    }
+    return vyre_no_memory("to track a resident buffer");
+}
+
+/* Makes an import known: as a buffer of its own, or as a range of the one that it lies in. */
+static vyre_status track_import(vyre_device *device, vyre_resident_row *made, vyre_resident *out) {
+    uint64_t imported = made->buffer;
+    pthread_mutex_lock(&device->residents);
+    vyre_status status = find_parent(device, made);
+    bool is_range = made->parent != VYRE_NONE;
+    if (!status && is_range) {
+        status = track_range(device, made, out);
+    } else if (!status && !add_row(device, made, out)) {
+        status = vyre_no_memory("to track a resident buffer");
+    }
     pthread_mutex_unlock(&device->residents);
+    if (status || is_range) {
+        give_buffer_up(device, imported);
+    }
+    return status;
+}
+
+vyre_status vyre_resident_import(vyre_device *device, const vyre_memory *memory,
+                                 void (*release)(void *owner), void *owner,
+                                 vyre_resident *out_resident) {
+    *out_resident = (vyre_resident){0};
+    VYRE_TRY(check_memory(memory));
+    VYRE_TRY(vyre_device_begin(device));
+    const vyre_backend *backend = device->backend;
+    vyre_resident_row made = {.size = memory->size,
+                              .address = memory->address,
+                              .place = memory->place,
+                              .is_read_only = memory->flags & VYRE_MEMORY_READ_ONLY,
+                              .release = release,
+                              .owner = owner,
+                              .parent = VYRE_NONE};
+    vyre_status status = backend->slots->resident_import(backend, memory, &made.buffer);
+    if (!status) {
+        status = ask_address(device, &made);
+        if (status) {
+            give_buffer_up(device, made.buffer);
+        } else {
+            status = track_import(device, &made, out_resident);
+        }
+    }
     vyre_device_end(device);
+    return vyre_status_annotate(status, "importing %zu bytes on %s", memory->size, device->name);
 }
 
 static bool is_inside(const vyre_resident_row *row, size_t offset, size_t size) {
     return offset <= row->size && size <= row->size - offset;
 }
 
-static vyre_status upload(vyre_device *device, const vyre_resident_row *row, size_t offset,
-                          const void *data, size_t size) {
+static vyre_status refuse_part(const vyre_resident_row *row, const char *verb, const char *noun,
+                               size_t offset, size_t size) {
+    char fix[64];
+    snprintf(fix, sizeof fix, "%s a range inside the buffer", verb);
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, fix,
+                            "the %s of %zu bytes at offset %zu exceeds a resident buffer of %llu",
+                            noun, size, offset, (unsigned long long)row->size);
+}
+
+vyre_status vyre_resident_range(vyre_device *device, vyre_resident resident, size_t offset,
+                                size_t size, vyre_resident *out_resident) {
+    *out_resident = (vyre_resident){0};
+    VYRE_TRY(vyre_device_begin(device));
+    pthread_mutex_lock(&device->residents);
+    const vyre_resident_row *row = vyre_resident_find(device, resident);
+    vyre_status status = !row ? vyre_resident_refuse(device, resident)
+                         : is_inside(row, offset, size)
+                             ? VYRE_OK
+                             : refuse_part(row, "take", "range", offset, size);
+    if (!status) {
+        vyre_resident_row made = {.size = size,
+                                  .offset = row->offset + offset,
+                                  .address = row->address ? row->address + offset : 0,
+                                  .place = row->place,
+                                  .is_read_only = row->is_read_only,
+                                  .parent = resident.index};
+        status = track_range(device, &made, out_resident);
+    }
+    pthread_mutex_unlock(&device->residents);
+    vyre_device_end(device);
+    return vyre_status_annotate(status, "taking a range on %s", device->name);
+}
+
+vyre_status vyre_resident_memory(vyre_device *device, vyre_resident resident,
+                                 vyre_memory *out_memory) {
+    *out_memory = (vyre_memory){0};
+    VYRE_TRY(vyre_device_begin(device));
+    vyre_status status = VYRE_OK;
+    pthread_mutex_lock(&device->residents);
+    const vyre_resident_row *row = vyre_resident_find(device, resident);
+    if (!row) {
+        status = vyre_resident_refuse(device, resident);
+    } else if (!row->place) {
+        status = vyre_status_make(VYRE_STATUS_UNSUPPORTED, "read the buffer into the host's memory",
+                                  "device %s does not tell the addresses of resident buffers",
+                                  device->name);
+    } else {
+        out_memory->address = row->address;
+        out_memory->size = (size_t)row->size;
+        out_memory->place = row->place;
+        out_memory->flags = row->is_read_only ? VYRE_MEMORY_READ_ONLY : 0;
+    }
+    pthread_mutex_unlock(&device->residents);
+    vyre_device_end(device);
+    return status;
+}
+
+/* Use */
+
+bool vyre_resident_is_available(const vyre_resident_row *root, bool writes) {
+    return writes ? !root->users : !root->is_written;
+}
+
+void vyre_resident_take(vyre_resident_row *root, bool writes) {
+    root->users++;
+    root->is_written = root->is_written || writes;
+}
+
+void vyre_resident_give(vyre_resident_row *root) {
+    root->users--;
+    root->is_written = root->is_written && root->users;
+}
+
+void vyre_residents_wait(vyre_device *device) {
+    device->waiting++;
+    pthread_cond_wait(&device->given_back, &device->residents);
+    device->waiting--;
+}
+
+void vyre_residents_wake(vyre_device *device) {
+    if (device->waiting) {
+        pthread_cond_broadcast(&device->given_back);
+    }
+}
+
+/* Parts of buffers that a call uses, and what their rows were when it began. */
+typedef struct use {
+    vyre_resident handle;
+    bool writes;
+    vyre_resident_row row;
+    uint64_t buffer;  /* of the root */
+    uint64_t made_by; /* ticket of what made the contents of the root */
+    bool is_whole;    /* the root's memory is the buffer's own */
+} use;
+
+static vyre_status find_use(const vyre_device *device, use *one, bool *available) {
+    const vyre_resident_row *row = vyre_resident_find(device, one->handle);
+    if (!row) {
+        return vyre_resident_refuse(device, one->handle);
+    }
+    if (one->writes && row->is_read_only) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "import the memory without VYRE_MEMORY_READ_ONLY, or write another "
+                                "buffer",
+                                "a resident buffer of %s is read-only", device->name);
+    }
+    const vyre_resident_row *root = vyre_resident_root(device, row);
+    *available = *available && vyre_resident_is_available(root, one->writes);
+    one->row = *row;
+    one->buffer = root->buffer;
+    one->made_by = root->made_by;
+    one->is_whole = row->size == root->size;
+    return VYRE_OK;
+}
+
+/* Marks buffers as used by a call, so that nobody frees them meanwhile: all or none, so that no two
+ * calls wait for each other. */
+static vyre_status begin_uses(vyre_device *device, use *uses, int count) {
+    VYRE_TRY(vyre_device_begin(device));
+    vyre_status status = VYRE_OK;
+    pthread_mutex_lock(&device->residents);
+    for (bool available = false; !available && !status;) {
+        available = true;
+        for (int i = 0; i < count && !status; i++) {
+            status = find_use(device, &uses[i], &available);
+        }
+        if (!available && !status) {
+            vyre_residents_wait(device);
+        }
+    }
+    for (int i = 0; i < count && !status; i++) {
+        vyre_resident_take(&device->rows[uses[i].row.root], uses[i].writes);
+    }
+    pthread_mutex_unlock(&device->residents);
+    if (status) {
+        vyre_device_end(device);
+    }
+    return status;
+}
+
+/* With `known_good` nothing that was enqueued before can have spoiled the contents of the first. */
+static void end_uses(vyre_device *device, const use *uses, int count, bool known_good) {
+    pthread_mutex_lock(&device->residents);
+    for (int i = 0; i < count; i++) {
+        vyre_resident_give(&device->rows[uses[i].row.root]);
+    }
+    if (known_good) {
+        device->rows[uses[0].row.root].made_by = 0;
+    }
+    vyre_residents_wake(device);
+    pthread_mutex_unlock(&device->residents);
+    vyre_device_end(device);
+}
+
+static vyre_status begin_use(vyre_device *device, vyre_resident handle, bool writes, use *out_use) {
+    *out_use = (use){.handle = handle, .writes = writes};
+    return begin_uses(device, out_use, 1);
+}
+
+static vyre_status upload(vyre_device *device, const use *to, size_t offset, const void *data,
+                          size_t size) {
     const vyre_backend *backend = device->backend;
+    size_t at = (size_t)to->row.offset + offset;
     vyre_status status;
     VYRE_TRACED(device->track,
-                status = backend->slots->resident_upload(backend, row->buffer, offset, data, size),
+                status = backend->slots->resident_upload(backend, to->buffer, at, data, size),
                 .kind = "upload", .bytes = size, .failed = status);
     return status;
 }
 
-static vyre_status read_back(vyre_device *device, const vyre_resident_row *row, size_t offset,
-                             void *data, size_t size) {
+static vyre_status read_back(vyre_device *device, const use *from, size_t offset, void *data,
+                             size_t size) {
     const vyre_backend *backend = device->backend;
+    size_t at = (size_t)from->row.offset + offset;
     vyre_status status;
     VYRE_TRACED(device->track,
-                status = backend->slots->resident_read(backend, row->buffer, offset, data, size),
+                status = backend->slots->resident_read(backend, from->buffer, at, data, size),
                 .kind = "readback", .bytes = size, .failed = status);
     vyre_trace_look(device->track, backend);
     return status;
@@ -186,421 +465,228 @@ static vyre_status read_back(vyre_device *device, const vyre_resident_row *row, 
 
 vyre_status vyre_resident_upload(vyre_device *device, vyre_resident resident, const void *data,
                                  size_t size) {
-    vyre_resident_row row = {0};
-    vyre_status status = begin_use(device, resident, true, &row);
-    if (status) {
-        return status;
-    }
-    if (size != row.size) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "upload the whole buffer",
-                                  "the upload has %zu bytes, and the resident buffer %llu", size,
-                                  (unsigned long long)row.size);
-    } else {
-        status = upload(device, &row, 0, data, size);
-    }
-    end_use(device, resident, !status);
+    use to;
+    VYRE_TRY(begin_use(device, resident, true, &to));
+    vyre_status status =
+        size == to.row.size
+            ? upload(device, &to, 0, data, size)
+            : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "upload the whole buffer",
+                               "the upload has %zu bytes, and the resident buffer %llu", size,
+                               (unsigned long long)to.row.size);
+    end_uses(device, &to, 1, !status && to.is_whole);
     return vyre_status_annotate(status, "uploading to %s", device->name);
 }
 
 vyre_status vyre_resident_upload_at(vyre_device *device, vyre_resident resident, size_t offset,
                                     const void *data, size_t size) {
-    vyre_resident_row row = {0};
-    VYRE_TRY(begin_use(device, resident, true, &row));
-    vyre_status status =
-        is_inside(&row, offset, size)
-            ? upload(device, &row, offset, data, size)
-            : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "upload a range inside the buffer",
-                               "the upload of %zu bytes at offset %zu exceeds a resident buffer of "
-                               "%llu",
-                               size, offset, (unsigned long long)row.size);
-    end_use(device, resident, false);
+    use to;
+    VYRE_TRY(begin_use(device, resident, true, &to));
+    vyre_status status = is_inside(&to.row, offset, size)
+                             ? upload(device, &to, offset, data, size)
+                             : refuse_part(&to.row, "upload", "upload", offset, size);
+    end_uses(device, &to, 1, false);
     return vyre_status_annotate(status, "uploading to %s", device->name);
+}
+
+/* The work that made the contents may have failed without a wait: the failure is told here. */
+static vyre_status wait_for_contents(vyre_device *device, const use *from) {
+    return from->made_by ? vyre_device_wait_for(device, from->made_by) : VYRE_OK;
 }
 
 vyre_status vyre_resident_read(vyre_device *device, vyre_resident resident, size_t offset,
                                void *data, size_t size) {
-    vyre_resident_row row = {0};
-    vyre_status status = begin_use(device, resident, false, &row);
-    if (status) {
-        return status;
-    }
+    use from;
+    VYRE_TRY(begin_use(device, resident, false, &from));
     bool known_good = false;
-    if (!is_inside(&row, offset, size)) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "read a range inside the buffer",
-                                  "the read of %zu bytes at offset %zu exceeds a resident buffer "
-                                  "of %llu",
-                                  size, offset, (unsigned long long)row.size);
-    } else {
-        /* The work that made the contents may have failed without a wait: the failure is told here.
-         */
-        status = row.made_by ? vyre_device_wait_for(device, row.made_by) : VYRE_OK;
+    vyre_status status = is_inside(&from.row, offset, size)
+                             ? VYRE_OK
+                             : refuse_part(&from.row, "read", "read", offset, size);
+    if (!status) {
+        status = wait_for_contents(device, &from);
         known_good = !status;
-        status = status ? status : read_back(device, &row, offset, data, size);
+        status = status ? status : read_back(device, &from, offset, data, size);
     }
-    end_use(device, resident, known_good);
+    end_uses(device, &from, 1, known_good);
     return vyre_status_annotate(status, "reading back from %s", device->name);
 }
 
-vyre_status vyre_resident_free(vyre_device *device, vyre_resident resident) {
-    vyre_status status = vyre_device_begin(device);
-    if (status) {
-        return status;
+/* Copies and fills */
+
+static vyre_status check_copy(const use *to, size_t to_offset, const use *from, size_t from_offset,
+                              size_t size) {
+    if (!is_inside(&to->row, to_offset, size)) {
+        return refuse_part(&to->row, "copy to", "copy", to_offset, size);
     }
-    const vyre_backend_slots *slots = device->backend->slots;
-    uint64_t buffer = 0;
-    pthread_mutex_lock(&device->residents);
-    vyre_resident_row *row = find_row(device, resident);
-    if (!row) {
-        status = refuse_handle(device, resident);
-    } else if (row->users || (row->ticket && !slots->ticket_done(device->backend, row->ticket))) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                  "wait for the work that uses it, then free it",
-                                  "a resident buffer of %s is in use", device->name);
-    } else {
-        buffer = row->buffer;
-        row->live = false; /* nobody else may use it; its generation stays until it is gone */
+    if (!is_inside(&from->row, from_offset, size)) {
+        return refuse_part(&from->row, "copy from", "copy", from_offset, size);
     }
-    pthread_mutex_unlock(&device->residents);
-    if (!status) {
-        status = slots->resident_free(device->backend, buffer);
+    const vyre_resident_row target = {
+        .root = to->row.root, .offset = to->row.offset + to_offset, .size = size};
+    const vyre_resident_row source = {
+        .root = from->row.root, .offset = from->row.offset + from_offset, .size = size};
+    return vyre_resident_overlap(&target, &source)
+               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "copy through another buffer",
+                                  "the copy of %zu bytes would overwrite what it reads", size)
+               : VYRE_OK;
+}
+
+static vyre_status copy(vyre_device *device, const use *to, size_t to_offset, const use *from,
+                        size_t from_offset, size_t size) {
+    const vyre_backend *backend = device->backend;
+    size_t to_at = (size_t)to->row.offset + to_offset;
+    size_t from_at = (size_t)from->row.offset + from_offset;
+    vyre_status status;
+    VYRE_TRACED(device->track,
+                status = backend->slots->resident_copy(backend, to->buffer, to_at, from->buffer,
+                                                       from_at, size),
+                .kind = "copy", .bytes = size, .failed = status);
+    return status;
+}
+
+vyre_status vyre_resident_copy(vyre_device *device, vyre_resident to, size_t to_offset,
+                               vyre_resident from, size_t from_offset, size_t size) {
+    use uses[] = {{.handle = to, .writes = true}, {.handle = from}};
+    VYRE_TRY(begin_uses(device, uses, 2));
+    vyre_status status = check_copy(&uses[0], to_offset, &uses[1], from_offset, size);
+    status = status ? status : wait_for_contents(device, &uses[1]);
+    if (!status && size) {
+        status = copy(device, &uses[0], to_offset, &uses[1], from_offset, size);
+    }
+    bool is_replaced = uses[0].is_whole && size == uses[0].row.size;
+    end_uses(device, uses, 2, !status && is_replaced);
+    return vyre_status_annotate(status, "copying on %s", device->name);
+}
+
+static vyre_status check_fill(const use *to, size_t offset, size_t size, size_t pattern_size) {
+    if (!is_inside(&to->row, offset, size)) {
+        return refuse_part(&to->row, "fill", "fill", offset, size);
+    }
+    bool is_known = pattern_size && pattern_size <= 16 && !(pattern_size & (pattern_size - 1));
+    return is_known && size % pattern_size == 0
+               ? VYRE_OK
+               : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                  "use a pattern of 1, 2, 4, 8 or 16 bytes that fits a whole "
+                                  "number of times",
+                                  "the fill of %zu bytes has a pattern of %zu", size, pattern_size);
+}
+
+static vyre_status fill(vyre_device *device, const use *to, size_t offset, size_t size,
+                        const void *pattern, size_t pattern_size) {
+    const vyre_backend *backend = device->backend;
+    size_t at = (size_t)to->row.offset + offset;
+    vyre_status status;
+    VYRE_TRACED(device->track,
+                status = backend->slots->resident_fill(backend, to->buffer, at, size, pattern,
+                                                       pattern_size),
+                .kind = "fill", .bytes = size, .failed = status);
+    return status;
+}
+
+vyre_status vyre_resident_fill(vyre_device *device, vyre_resident resident, size_t offset,
+                               size_t size, const void *pattern, size_t pattern_size) {
+    use to;
+    VYRE_TRY(begin_use(device, resident, true, &to));
+    vyre_status status = check_fill(&to, offset, size, pattern_size);
+    if (!status && size) {
+        status = fill(device, &to, offset, size, pattern, pattern_size);
+    }
+    end_uses(device, &to, 1, !status && to.is_whole && size == to.row.size);
+    return vyre_status_annotate(status, "filling on %s", device->name);
+}
+
+/* Freeing */
+
+/* Whether work uses the memory now, through this buffer or another one that shares it. */
+static bool is_in_use(const vyre_device *device, const vyre_resident_row *row) {
+    const vyre_resident_row *root = vyre_resident_root(device, row);
+    return root->users ||
+           (root->ticket && !device->backend->slots->ticket_done(device->backend, root->ticket));
+}
+
+/* Frees the buffer of a row that has no handle and no ranges any more. Called and returns in the
+ * lock; in between the row is nobody else's. On failure nothing has changed. */
+static vyre_status free_row(vyre_device *device, uint32_t index) {
+    uint64_t buffer = device->rows[index].buffer;
+    if (buffer) {
+        device->rows[index].is_kept = false;
+        pthread_mutex_unlock(&device->residents);
+        vyre_status status = device->backend->slots->resident_free(device->backend, buffer);
         pthread_mutex_lock(&device->residents);
         if (status) {
-            device->rows[resident.index].live = true; /* it is still there, to be freed again */
-        } else {
-            give_row_back(device, resident.index);
+            device->rows[index].is_kept = true;
+            return status;
         }
-        pthread_mutex_unlock(&device->residents);
-        status = vyre_status_annotate(status, "freeing a buffer of %s", device->name);
     }
-    vyre_device_end(device);
+    drop_row(device, index);
+    return VYRE_OK;
+}
+
+/* Frees what had waited for its last range. */
+static vyre_status free_parents(vyre_device *device, uint32_t parent) {
+    vyre_status status = VYRE_OK;
+    while (parent != VYRE_NONE && !status) {
+        vyre_resident_row *row = &device->rows[parent];
+        uint32_t next = row->parent;
+        row->children--;
+        if (row->live || row->children) {
+            break;
+        }
+        status = free_row(device, parent);
+        parent = next;
+    }
     return status;
+}
+
+static vyre_status free_resident(vyre_device *device, vyre_resident resident) {
+    vyre_resident_row *row = vyre_resident_find(device, resident);
+    if (!row) {
+        return vyre_resident_refuse(device, resident);
+    }
+    if (is_in_use(device, row)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "wait for the work that uses it, then free it",
+                                "a resident buffer of %s is in use", device->name);
+    }
+    uint32_t parent = row->parent;
+    row->live = false; /* nobody else may use it; its generation stays until it is gone */
+    if (row->children) {
+        return VYRE_OK;
+    }
+    vyre_status status = free_row(device, resident.index);
+    if (status) {
+        device->rows[resident.index].live = true; /* it is still there, to be freed again */
+        return status;
+    }
+    return free_parents(device, parent);
+}
+
+vyre_status vyre_resident_free(vyre_device *device, vyre_resident resident) {
+    VYRE_TRY(vyre_device_begin(device));
+    pthread_mutex_lock(&device->residents);
+    vyre_status status = free_resident(device, resident);
+    pthread_mutex_unlock(&device->residents);
+    vyre_device_end(device);
+    vyre_residents_release_owners(device);
+    return vyre_status_annotate(status, "freeing a buffer of %s", device->name);
+}
+
+/* Ranges go before the buffers that they are of. */
+static void forget_rows(vyre_device *device, bool roots, bool free) {
+    for (uint32_t i = 0; i < device->row_count; i++) {
+        const vyre_resident_row *row = &device->rows[i];
+        if (row->is_kept && (row->root == i) == roots) {
+            if (free && row->buffer) {
+                give_buffer_up(device, row->buffer);
+            }
+            drop_row(device, i);
+        }
+    }
 }
 
 void vyre_residents_forget(vyre_device *device, bool free) {
     pthread_mutex_lock(&device->residents);
-    for (uint32_t i = 0; i < device->row_count; i++) {
-        if (device->rows[i].live) {
-            if (free) {
-                vyre_status_free(
-                    device->backend->slots->resident_free(device->backend, device->rows[i].buffer));
-            }
-            give_row_back(device, i);
-        }
-    }
-    wake_waiting(device);
+    forget_rows(device, false, free);
+    forget_rows(device, true, free);
+    vyre_residents_wake(device);
     pthread_mutex_unlock(&device->residents);
-}
-
-static bool is_writing(const vyre_ir *ir, uint32_t arg) {
-    return ir->resources[ir->args[arg].resource].access != VYRE_ACCESS_IN;
-}
-
-/* Whether an argument shares its buffer with one before it, and either is written. */
-static bool is_aliased(const vyre_ir *ir, const vyre_binding *bindings, uint32_t arg) {
-    for (uint32_t other = 0; other < arg; other++) {
-        if (ir->args[other].resource != VYRE_NONE &&
-            bindings[other].buffer.index == bindings[arg].buffer.index &&
-            (is_writing(ir, arg) || is_writing(ir, other))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Finds what a run binds; `out_available` says whether it can be had now. In the lock. */
-static vyre_status find_residents(vyre_device *device, const vyre_program *program,
-                                  const vyre_binding *bindings, uint64_t *out_buffers,
-                                  vyre_plan_value *out_values, bool *out_available) {
-    const vyre_ir *ir = vyre_program_ir(program);
-    *out_available = true;
-    for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
-        out_buffers[arg] = 0;
-        out_values[arg] = (vyre_plan_value){0, bindings[arg].bits};
-        if (ir->args[arg].resource == VYRE_NONE) {
-            continue;
-        }
-        const vyre_resident_row *row = find_row(device, bindings[arg].buffer);
-        if (!row) {
-            return refuse_handle(device, bindings[arg].buffer);
-        }
-        if (is_aliased(ir, bindings, arg)) {
-            return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                    "bind different buffers; a buffer may be bound twice only if "
-                                    "the program writes neither argument",
-                                    "program `%s`: argument `%s` and another one have the same "
-                                    "resident buffer",
-                                    vyre_program_name(program), ir->strings + ir->args[arg].name);
-        }
-        *out_available = *out_available && is_available(row, is_writing(ir, arg));
-        out_buffers[arg] = row->buffer;
-        out_values[arg].bytes = row->size;
-    }
-    return VYRE_OK;
-}
-
-/* Marks the buffers that a run binds as used, until end_residents, and gives their numbers and
- * sizes by argument. Waits for calls that write what this one uses, or use what it writes, so that
- * a run of several parts is one to all others. */
-static vyre_status begin_residents(vyre_device *device, const vyre_program *program,
-                                   const vyre_binding *bindings, size_t count,
-                                   uint64_t *out_buffers, vyre_plan_value *out_values) {
-    const vyre_ir *ir = vyre_program_ir(program);
-    if (count != ir->arg_count) {
-        return vyre_status_make(
-            VYRE_STATUS_INVALID_ARGUMENT,
-            "bind every argument, including `out` buffers, in declaration order",
-            "program `%s` has %u argument%s, found %zu", vyre_program_name(program), ir->arg_count,
-            ir->arg_count == 1 ? "" : "s", count);
-    }
-    bool available;
-    pthread_mutex_lock(&device->residents);
-    vyre_status status =
-        find_residents(device, program, bindings, out_buffers, out_values, &available);
-    while (!status && !available) { /* all or none, so that no two wait for each other */
-        wait_for_buffers(device);
-        status = find_residents(device, program, bindings, out_buffers, out_values, &available);
-    }
-    for (uint32_t arg = 0; arg < count && !status; arg++) {
-        if (ir->args[arg].resource != VYRE_NONE) {
-            take_buffer(&device->rows[bindings[arg].buffer.index], is_writing(ir, arg));
-        }
-    }
-    pthread_mutex_unlock(&device->residents);
-    return status;
-}
-
-/* Remembers the ticket of the work, too. */
-static void end_residents(vyre_device *device, const vyre_program *program,
-                          const vyre_binding *bindings, size_t count, uint64_t ticket) {
-    const vyre_ir *ir = vyre_program_ir(program);
-    pthread_mutex_lock(&device->residents);
-    for (uint32_t arg = 0; arg < count; arg++) {
-        vyre_resident_row *row =
-            ir->args[arg].resource == VYRE_NONE ? NULL : find_row(device, bindings[arg].buffer);
-        if (row) {
-            give_buffer_back(row);
-            row->ticket = row->ticket > ticket ? row->ticket : ticket;
-            row->made_by = ticket && is_writing(ir, arg) ? ticket : row->made_by;
-        }
-    }
-    wake_waiting(device);
-    pthread_mutex_unlock(&device->residents);
-}
-
-/* A plan that the device can run. On failure nothing is left. */
-static vyre_status make_plan(vyre_pipeline *pipeline, const vyre_plan_value *values, size_t count,
-                             const vyre_dispatch_config *config, vyre_plan *out_plan) {
-    VYRE_TRY(vyre_plan_init_resident(out_plan, pipeline->program, values, count, config));
-    vyre_status status = vyre_device_check_plan(pipeline->device, out_plan);
-    if (status) {
-        vyre_plan_deinit(out_plan);
-    }
-    return status;
-}
-
-/* The plan of a run: the one that the pipeline keeps, if nobody uses it, made anew where the values
- * are others; else `room`. It is to be given back. */
-static vyre_status take_plan(vyre_pipeline *pipeline, const vyre_plan_value *values, size_t count,
-                             const vyre_dispatch_config *config, bool is_default, vyre_plan *room,
-                             vyre_plan **out_plan) {
-    if (!is_default || count > VYRE_PIPELINE_ARGUMENTS ||
-        atomic_exchange_explicit(&pipeline->plan_taken, true, memory_order_acquire)) {
-        *out_plan = room;
-        return make_plan(pipeline, values, count, config, room);
-    }
-    *out_plan = &pipeline->plan;
-    if (pipeline->has_plan && !memcmp(pipeline->plan_values, values, count * sizeof *values)) {
-        return VYRE_OK;
-    }
-    if (pipeline->has_plan) {
-        vyre_plan_deinit(&pipeline->plan);
-    }
-    vyre_status status = make_plan(pipeline, values, count, config, &pipeline->plan);
-    pipeline->has_plan = !status;
-    memcpy(pipeline->plan_values, values, count * sizeof *values);
-    if (status) {
-        atomic_store_explicit(&pipeline->plan_taken, false, memory_order_release);
-    }
-    return status;
-}
-
-static void give_plan(vyre_pipeline *pipeline, vyre_plan *plan) {
-    if (plan == &pipeline->plan) {
-        atomic_store_explicit(&pipeline->plan_taken, false, memory_order_release);
-    } else {
-        vyre_plan_deinit(plan);
-    }
-}
-
-/* A sequence is over when it returns, so it has no ticket. */
-static vyre_status run_sequence(const vyre_sequence *sequence, const vyre_call *call,
-                                const uint64_t *buffers, vyre_timing *out_timing) {
-    uint64_t start = vyre_now_ns();
-    vyre_status status = vyre_sequence_run_resident(sequence, call, buffers);
-    *out_timing = vyre_wall_time(start);
-    return status;
-}
-
-/* The run itself, enqueued where `out_ticket` is given. */
-static vyre_status run_call(vyre_pipeline *pipeline, const vyre_call *call, const uint64_t *buffers,
-                            vyre_timing *timing, uint64_t *out_ticket) {
-    const vyre_backend *backend = pipeline->device->backend;
-    const vyre_native *native = pipeline->native;
-    if (out_ticket && native) {
-        return native->slots->enqueue(native, call, buffers, out_ticket);
-    }
-    return pipeline->sequence
-               ? run_sequence(pipeline->sequence, call, buffers, timing)
-               : backend->slots->resident_dispatch_timed(backend, call, buffers, timing);
-}
-
-/* Work that is under way has a ticket up to this one. */
-static void note_ticket(vyre_device *device, uint64_t ticket) {
-    unsigned long long last = atomic_load_explicit(&device->last_ticket, memory_order_relaxed);
-    while (last < ticket &&
-           !atomic_compare_exchange_weak_explicit(&device->last_ticket, &last, ticket,
-                                                  memory_order_release, memory_order_relaxed)) {
-    }
-}
-
-static vyre_status run_traced(vyre_pipeline *pipeline, const vyre_call *call,
-                              const uint64_t *buffers, vyre_timing *timing, uint64_t *out_ticket) {
-    const vyre_device *device = pipeline->device;
-    vyre_status status;
-    VYRE_TRACED(device->track, status = run_call(pipeline, call, buffers, timing, out_ticket),
-                .kind = "dispatch", .program = call->program, .label = call->config->label,
-                .call = call, .timing = out_ticket ? NULL : timing,
-                .ticket = out_ticket && !status ? *out_ticket : 0, .failed = status);
-    if (out_ticket && !status) {
-        const vyre_trace_facts facts = {.kind = "enqueued",
-                                        .program = call->program,
-                                        .label = call->config->label,
-                                        .call = call,
-                                        .ticket = *out_ticket};
-        vyre_trace_enqueued(device->track, device->backend, &facts);
-    }
-    return status;
-}
-
-/* The plan of a run that is yet to come. */
-static vyre_status plan_run(vyre_pipeline *pipeline, const vyre_binding *bindings, size_t count,
-                            const vyre_dispatch_config *config, vyre_plan *out_plan) {
-    vyre_device *device = pipeline->device;
-    uint64_t buffers[VYRE_LIMIT_ARGUMENTS];
-    vyre_plan_value values[VYRE_LIMIT_ARGUMENTS];
-    VYRE_TRY(vyre_pipeline_begin(pipeline, config));
-    vyre_status status =
-        begin_residents(device, pipeline->program, bindings, count, buffers, values);
-    if (!status) {
-        status = make_plan(pipeline, values, count, config, out_plan);
-        end_residents(device, pipeline->program, bindings, count, 0);
-    }
-    vyre_device_end(device);
-    return vyre_device_explain(device, pipeline->program, config, status);
-}
-
-/* The program of a run whose shared arrays get their sizes from arguments. */
-static vyre_status fit(vyre_pipeline *pipeline, const vyre_binding *bindings, size_t count,
-                       const vyre_dispatch_config *config, vyre_program **out_program) {
-    vyre_device *device = pipeline->device;
-    vyre_plan plan;
-    VYRE_TRY(plan_run(pipeline, bindings, count, config, &plan));
-    vyre_status status = vyre_shared_program(&plan, device->profile.max_shared_memory_bytes,
-                                             device->name, out_program);
-    vyre_plan_deinit(&plan);
-    return vyre_device_explain(device, pipeline->program, config, status);
-}
-
-static vyre_status run_fitted(vyre_pipeline *pipeline, const vyre_binding *bindings, size_t count,
-                              const vyre_dispatch_config *config, vyre_timing *out_timing,
-                              uint64_t *out_ticket) {
-    vyre_pipeline *own;
-    vyre_program *program;
-    vyre_dispatch_config rest;
-    uint64_t start_ns = config && config->timeout_ns ? vyre_now_ns() : 0;
-    VYRE_TRY(fit(pipeline, bindings, count, vyre_config_or_default(config), &program));
-    vyre_status status = vyre_device_compile(pipeline->device, program, config, &own);
-    vyre_program_release(program);
-    if (status) {
-        return status;
-    }
-    status = vyre_config_rest(config, start_ns, pipeline->program, &rest);
-    if (!status) {
-        status = vyre_pipeline_run_resident(own, bindings, count, config ? &rest : NULL, out_timing,
-                                            out_ticket);
-    }
-    vyre_pipeline_release(own);
-    return status;
-}
-
-/* The host looks at the messages behind the run, so it is over when it returns: it has no ticket.
- */
-static vyre_status run_messages(vyre_pipeline *pipeline, uint32_t kinds,
-                                const vyre_binding *bindings, size_t count,
-                                const vyre_dispatch_config *config, vyre_timing *out_timing,
-                                uint64_t *out_ticket) {
-    vyre_plan plan;
-    VYRE_TRY(plan_run(pipeline, bindings, count, vyre_config_or_default(config), &plan));
-    vyre_plan_deinit(&plan);
-    if (out_ticket) {
-        *out_ticket = 0;
-    }
-    return vyre_messages_run_resident(pipeline, kinds, bindings, count, config, out_timing);
-}
-
-vyre_status vyre_pipeline_run_resident(vyre_pipeline *pipeline, const vyre_binding *bindings,
-                                       size_t count, const vyre_dispatch_config *config,
-                                       vyre_timing *out_timing, uint64_t *out_ticket) {
-    vyre_device *device = pipeline->device;
-    uint32_t kinds = vyre_messages_start(pipeline, config);
-    if (kinds) {
-        return run_messages(pipeline, kinds, bindings, count, config, out_timing, out_ticket);
-    }
-    if (pipeline->is_sized) {
-        return run_fitted(pipeline, bindings, count, config, out_timing, out_ticket);
-    }
-    bool is_default = !config;
-    config = vyre_config_or_default(config);
-    uint64_t buffers[VYRE_LIMIT_ARGUMENTS], ticket = 0;
-    vyre_plan_value values[VYRE_LIMIT_ARGUMENTS];
-    vyre_plan room, *plan;
-    vyre_status status = vyre_pipeline_begin(pipeline, config);
-    if (!status) {
-        status = begin_residents(device, pipeline->program, bindings, count, buffers, values);
-        if (status) {
-            vyre_device_end(device);
-        }
-    }
-    if (status) {
-        return vyre_device_explain(device, pipeline->program, config, status);
-    }
-    status = take_plan(pipeline, values, count, config, is_default, &room, &plan);
-    if (!status) {
-        const vyre_call call = vyre_plan_call(plan, NULL, pipeline->native);
-        vyre_timing unasked, *timing = out_timing ? out_timing : &unasked;
-        uint64_t *enqueued = out_ticket ? &ticket : NULL;
-        status = vyre_trace_is_on() ? run_traced(pipeline, &call, buffers, timing, enqueued)
-                                    : run_call(pipeline, &call, buffers, timing, enqueued);
-        give_plan(pipeline, plan);
-    }
-    ticket = status ? 0 : ticket;
-    note_ticket(device, ticket);
-    end_residents(device, pipeline->program, bindings, count, ticket);
-    vyre_device_end(device);
-    if (out_ticket) {
-        *out_ticket = ticket;
-    }
-    return vyre_device_explain(device, pipeline->program, config, status);
-}
-
-vyre_status vyre_pipeline_enqueue(vyre_pipeline *pipeline, const vyre_binding *bindings,
-                                  size_t count, const vyre_dispatch_config *config,
-                                  vyre_ticket *out_ticket) {
-    uint64_t ticket = 0;
-    vyre_status status =
-        vyre_pipeline_run_resident(pipeline, bindings, count, config, NULL, &ticket);
-    if (out_ticket) {
-        *out_ticket = ticket;
-    }
-    return status;
 }

@@ -139,6 +139,17 @@ vyre_timing vyre_wall_time(uint64_t start_ns) {
     return timing;
 }
 
+vyre_status vyre_check_host_memory(const vyre_backend *backend, const vyre_memory *memory) {
+    return memory->place == VYRE_MEMORY_HOST
+               ? VYRE_OK
+               : vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                                  "import it on the device that it belongs to, or copy it to the "
+                                  "host and import it as VYRE_MEMORY_HOST",
+                                  "backend `%s` works in the host's memory, and the memory to "
+                                  "import is a device's",
+                                  backend->slots->id(backend));
+}
+
 void vyre_any_workgroup_size(const vyre_backend *backend, uint32_t out_size[3]) {
     (void)backend;
     out_size[0] = out_size[1] = out_size[2] = VYRE_LIMIT_WORKGROUP;
@@ -346,6 +357,73 @@ static void default_destroy(const vyre_backend *backend) {
     (void)backend;
 }
 
+/* More of resident buffers */
+
+static vyre_status default_resident_import(const vyre_backend *backend, const vyre_memory *memory,
+                                           uint64_t *out_buffer) {
+    (void)memory;
+    *out_buffer = 0;
+    return unsupported(backend, "resident buffers of the caller's memory");
+}
+
+static vyre_status default_resident_address(const vyre_backend *backend, uint64_t buffer,
+                                            vyre_memory *out_memory) {
+    (void)buffer;
+    *out_memory = (vyre_memory){0};
+    return unsupported(backend, "addresses of resident buffers");
+}
+
+static vyre_status default_resident_range(const vyre_backend *backend, uint64_t buffer,
+                                          size_t offset, size_t size, uint64_t *out_buffer) {
+    (void)buffer, (void)offset, (void)size;
+    *out_buffer = 0;
+    return unsupported(backend, "runs on a range of a resident buffer");
+}
+
+/* Copies and fills of backends that have none go through the host in pieces. */
+enum { PIECE_BYTES = 1 << 20 };
+
+static size_t piece_bytes(size_t rest) {
+    return rest < PIECE_BYTES ? rest : PIECE_BYTES;
+}
+
+static vyre_status default_resident_copy(const vyre_backend *backend, uint64_t to, size_t to_offset,
+                                         uint64_t from, size_t from_offset, size_t size) {
+    void *piece = size ? vyre_alloc(piece_bytes(size)) : NULL;
+    if (size && !piece) {
+        return vyre_no_memory("to copy %zu bytes between resident buffers", size);
+    }
+    vyre_status status = VYRE_OK;
+    for (size_t at = 0, bytes; at < size && !status; at += bytes) {
+        bytes = piece_bytes(size - at);
+        status = backend->slots->resident_read(backend, from, from_offset + at, piece, bytes);
+        if (!status) {
+            status = backend->slots->resident_upload(backend, to, to_offset + at, piece, bytes);
+        }
+    }
+    vyre_free(piece);
+    return status;
+}
+
+static vyre_status default_resident_fill(const vyre_backend *backend, uint64_t buffer,
+                                         size_t offset, size_t size, const void *pattern,
+                                         size_t pattern_size) {
+    uint8_t *piece = size ? vyre_alloc(piece_bytes(size)) : NULL;
+    if (size && !piece) {
+        return vyre_no_memory("to fill %zu bytes of a resident buffer", size);
+    }
+    for (size_t at = 0; at < piece_bytes(size); at += pattern_size) {
+        memcpy(piece + at, pattern, pattern_size);
+    }
+    vyre_status status = VYRE_OK;
+    for (size_t at = 0, bytes; at < size && !status; at += bytes) {
+        bytes = piece_bytes(size - at);
+        status = backend->slots->resident_upload(backend, buffer, offset + at, piece, bytes);
+    }
+    vyre_free(piece);
+    return status;
+}
+
 /* A pipeline without a dispatch of its own: every form is the backend's. */
 
 static vyre_status pipeline_dispatch(const vyre_native *native, const vyre_call *call,
@@ -536,6 +614,14 @@ bool vyre_backend_has_residents(const vyre_backend *backend) {
            slots->resident_read != default_resident_read &&
            slots->resident_free != default_resident_free &&
            slots->resident_dispatch_timed != default_resident_dispatch_timed;
+}
+
+bool vyre_backend_has_addresses(const vyre_backend *backend) {
+    return backend->slots->resident_address != default_resident_address;
+}
+
+bool vyre_backend_has_ranges(const vyre_backend *backend) {
+    return backend->slots->resident_range != default_resident_range;
 }
 
 bool vyre_backend_compiles(const vyre_backend *backend) {

@@ -36,7 +36,12 @@
     X(shutdown)                                                                                    \
     X(device_lost)                                                                                 \
     X(try_recover)                                                                                 \
-    X(destroy)
+    X(destroy)                                                                                     \
+    X(resident_import)                                                                             \
+    X(resident_address)                                                                            \
+    X(resident_range)                                                                              \
+    X(resident_copy)                                                                               \
+    X(resident_fill)
 
 #define VYRE_PIPELINE_SLOTS(X)                                                                     \
     X(dispatch)                                                                                    \
@@ -66,6 +71,9 @@ void vyre_native_drop(vyre_native *native);
 /* Whether it has every slot that resident buffers need; whether it compiles programs. */
 bool vyre_backend_has_residents(const vyre_backend *backend);
 bool vyre_backend_compiles(const vyre_backend *backend);
+/* Whether it tells the addresses of its buffers; whether it makes buffers of parts of them. */
+bool vyre_backend_has_addresses(const vyre_backend *backend);
+bool vyre_backend_has_ranges(const vyre_backend *backend);
 
 /* Calls a slot of the executable that the call carries, or without one the backend's own. */
 #define VYRE_CALL_SLOT(slot, backend, call, ...)                                                   \
@@ -89,6 +97,10 @@ VYRE_MUST_USE vyre_status vyre_outputs_settle(vyre_output *aside, vyre_output *o
 /* Times of a run that was not timed, and of one with wall time alone. */
 extern const vyre_timing vyre_no_times;
 vyre_timing vyre_wall_time(uint64_t start_ns);
+
+/* Whether memory to import is the host's, for backends that work there. */
+VYRE_MUST_USE vyre_status vyre_check_host_memory(const vyre_backend *backend,
+                                                 const vyre_memory *memory);
 
 /* Limits of backends that run everything that the language allows. */
 void vyre_any_workgroup_size(const vyre_backend *backend, uint32_t out_size[3]);

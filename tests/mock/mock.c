@@ -162,7 +162,9 @@ void mock_free(mock *self) {
         mock_compiled_free(&self->compiled);
     }
     for (size_t i = 0; i < self->resident_count; i++) {
-        free(self->residents[i].data);
+        if (!self->residents[i].is_borrowed) {
+            free(self->residents[i].data);
+        }
     }
     if (self->place < MOCK_REGISTERED) {
         pthread_mutex_lock(&registered_lock);

@@ -39,6 +39,9 @@ typedef enum mock_slot {
 #define MOCK_RESIDENT                                                                              \
     (MOCK_BIT(resident_allocate) | MOCK_BIT(resident_upload) | MOCK_BIT(resident_read) |           \
      MOCK_BIT(resident_free) | MOCK_BIT(resident_dispatch_timed))
+#define MOCK_SHARE                                                                                 \
+    (MOCK_BIT(resident_import) | MOCK_BIT(resident_address) | MOCK_BIT(resident_range) |           \
+     MOCK_BIT(resident_copy) | MOCK_BIT(resident_fill))
 #define MOCK_QUEUE                                                                                 \
     (MOCK_BIT(ticket_done) | MOCK_BIT(ticket_wait) | MOCK_BIT(flush) | MOCK_BIT(pipeline_enqueue))
 #define MOCK_COMPILE                                                                               \

@@ -205,14 +205,8 @@ static vyre_status slot_dispatch_borrowed_async(const vyre_backend *backend, con
     return status ? status : mock_job_start(of(backend), call, outputs, true, out_run);
 }
 
-static vyre_status slot_resident_allocate(const vyre_backend *backend, size_t size,
-                                          uint64_t *out_buffer) {
-    mock *self = of(backend);
-    vyre_status status =
-        mock_enter(self, MOCK_resident_allocate, NULL, NULL, &(mock_record){.size = size});
-    if (status) {
-        return status;
-    }
+/* The number of a new buffer. */
+static uint64_t add_resident(mock *self, mock_resident made) {
     pthread_mutex_lock(&self->lock);
     size_t place = 0;
     while (place < self->resident_count && self->residents[place].live) {
@@ -226,10 +220,29 @@ static vyre_status slot_resident_allocate(const vyre_backend *backend, size_t si
         self->residents = grown;
         self->resident_count++;
     }
-    self->residents[place] = (mock_resident){mock_alloc(size), size, true};
-    memset(self->residents[place].data, 0x5a, size);
-    *out_buffer = place + 1;
+    self->residents[place] = made;
     pthread_mutex_unlock(&self->lock);
+    return place + 1;
+}
+
+static void forget_resident(mock_resident *resident) {
+    if (!resident->is_borrowed) {
+        free(resident->data);
+    }
+    *resident = (mock_resident){0};
+}
+
+static vyre_status slot_resident_allocate(const vyre_backend *backend, size_t size,
+                                          uint64_t *out_buffer) {
+    mock *self = of(backend);
+    vyre_status status =
+        mock_enter(self, MOCK_resident_allocate, NULL, NULL, &(mock_record){.size = size});
+    if (status) {
+        return status;
+    }
+    uint8_t *data = mock_alloc(size);
+    memset(data, 0x5a, size);
+    *out_buffer = add_resident(self, (mock_resident){data, size, true, false});
     return NULL;
 }
 
@@ -275,11 +288,84 @@ static vyre_status slot_resident_free(const vyre_backend *backend, uint64_t buff
     pthread_mutex_lock(&self->lock);
     bool known = buffer && buffer <= self->resident_count && self->residents[buffer - 1].live;
     if (known) {
-        free(self->residents[buffer - 1].data);
-        self->residents[buffer - 1] = (mock_resident){0};
+        forget_resident(&self->residents[buffer - 1]);
     }
     pthread_mutex_unlock(&self->lock);
     return known ? NULL : no_buffer(self);
+}
+
+static vyre_status slot_resident_import(const vyre_backend *backend, const vyre_memory *memory,
+                                        uint64_t *out_buffer) {
+    mock *self = of(backend);
+    vyre_status status =
+        mock_enter(self, MOCK_resident_import, NULL, NULL, &(mock_record){.size = memory->size});
+    if (!status) {
+        uint8_t *data = (uint8_t *)(uintptr_t)memory->address;
+        *out_buffer = add_resident(self, (mock_resident){data, memory->size, true, true});
+    }
+    return status;
+}
+
+static vyre_status slot_resident_address(const vyre_backend *backend, uint64_t buffer,
+                                         vyre_memory *out_memory) {
+    mock *self = of(backend);
+    vyre_status status =
+        mock_enter(self, MOCK_resident_address, NULL, NULL, &(mock_record){.buffer = buffer});
+    if (!status) {
+        out_memory->address = (uintptr_t)resident_data(self, buffer, &out_memory->size);
+        out_memory->place = VYRE_MEMORY_HOST;
+    }
+    return status;
+}
+
+static vyre_status slot_resident_range(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                       size_t size, uint64_t *out_buffer) {
+    mock *self = of(backend);
+    size_t found;
+    vyre_status status = mock_enter(self, MOCK_resident_range, NULL, NULL,
+                                    &(mock_record){.buffer = buffer, .size = size});
+    uint8_t *memory = status ? NULL : resident_data(self, buffer, &found);
+    if (!status && (!memory || offset > found || size > found - offset)) {
+        status = no_buffer(self);
+    } else if (!status) {
+        *out_buffer = add_resident(self, (mock_resident){memory + offset, size, true, true});
+    }
+    return status;
+}
+
+static vyre_status slot_resident_copy(const vyre_backend *backend, uint64_t to, size_t to_offset,
+                                      uint64_t from, size_t from_offset, size_t size) {
+    mock *self = of(backend);
+    size_t to_size, from_size;
+    vyre_status status = mock_enter(self, MOCK_resident_copy, NULL, NULL,
+                                    &(mock_record){.buffer = to, .size = size});
+    mock_drain(self, UINT64_MAX);
+    uint8_t *target = resident_data(self, to, &to_size);
+    const uint8_t *source = resident_data(self, from, &from_size);
+    if (!status && (!target || !source || to_offset > to_size || size > to_size - to_offset ||
+                    from_offset > from_size || size > from_size - from_offset)) {
+        status = no_buffer(self);
+    } else if (!status) {
+        memcpy(target + to_offset, source + from_offset, size);
+    }
+    return status;
+}
+
+static vyre_status slot_resident_fill(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                      size_t size, const void *pattern, size_t pattern_size) {
+    mock *self = of(backend);
+    size_t found;
+    vyre_status status = mock_enter(self, MOCK_resident_fill, NULL, NULL,
+                                    &(mock_record){.buffer = buffer, .size = size});
+    mock_drain(self, UINT64_MAX);
+    uint8_t *memory = status ? NULL : resident_data(self, buffer, &found);
+    if (!status && (!memory || offset > found || size > found - offset)) {
+        return no_buffer(self);
+    }
+    for (size_t at = 0; at < size && !status; at += pattern_size) {
+        memcpy(memory + offset + at, pattern, pattern_size);
+    }
+    return status;
 }
 
 static mock_record note_buffers(const vyre_call *call, const uint64_t *buffers) {
@@ -393,8 +479,7 @@ static vyre_status slot_try_recover(const vyre_backend *backend) {
     mock_drain(self, UINT64_MAX);
     pthread_mutex_lock(&self->lock);
     for (size_t i = 0; i < self->resident_count; i++) {
-        free(self->residents[i].data);
-        self->residents[i] = (mock_resident){0};
+        forget_resident(&self->residents[i]);
     }
     self->lost = false;
     pthread_mutex_unlock(&self->lock);

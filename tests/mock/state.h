@@ -37,7 +37,7 @@ typedef struct mock_job {
 typedef struct mock_resident {
     uint8_t *data;
     size_t size;
-    bool live;
+    bool live, is_borrowed; /* borrowed: the memory is the caller's, or another buffer's */
 } mock_resident;
 
 /* What a compile made: it keeps the program, and runs that one. */

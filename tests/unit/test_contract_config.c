@@ -182,10 +182,9 @@ static void limits_of_buffers_are_the_hosts_to_check(void **state) {
     mock_forget(run.m);
     expect_fail(vyre_device_dispatch(run.device, program, &large, 1, NULL, &outputs),
                 VYRE_STATUS_LIMIT, "x has 36 bytes, and device mock takes at most 32");
-    vyre_binding bindings[2];
+    vyre_binding bindings[2] = {0};
     for (size_t i = 0; i < 2; i++) {
         expect_ok(vyre_resident_allocate(run.device, sizeof more, &bindings[i].buffer));
-        bindings[i].bits = 0;
     }
     expect_fail(vyre_device_dispatch_resident(run.device, program, bindings, 2, NULL, NULL),
                 VYRE_STATUS_LIMIT, "x has 36 bytes");
@@ -207,9 +206,10 @@ static void config_reserved_words_are_not_ignored(void **state) {
     start(&run, &(mock_spec){0});
     vyre_program *program = contract_program(TWICE);
     vyre_outputs outputs;
-    for (size_t i = 0; i < 2; i++) {
-        vyre_dispatch_config config = {0};
-        config.reserved[i] = 1;
+    const vyre_dispatch_config unknown[] = {
+        {.reserved = {1}}, {.stream = 1}, {.flags = VYRE_DISPATCH_STREAM << 1}};
+    for (size_t i = 0; i < 3; i++) {
+        const vyre_dispatch_config config = unknown[i];
         expect_fail(vyre_device_dispatch(run.device, program, &run.input, 1, &config, &outputs),
                     VYRE_STATUS_INVALID_ARGUMENT, "does not know");
     }

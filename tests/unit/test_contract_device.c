@@ -72,6 +72,20 @@ static void walk_resident_runs(vyre_device *device, vyre_pipeline *pipeline) {
     expect_ok(vyre_resident_free(device, y));
 }
 
+static void walk_shared_memory(vyre_device *device) {
+    uint32_t numbers[CONTRACT_LENGTH] = {0};
+    const vyre_memory memory = {
+        .address = (uintptr_t)numbers, .size = sizeof numbers, .place = VYRE_MEMORY_HOST};
+    vyre_resident all, half;
+    expect_ok(vyre_resident_import(device, &memory, NULL, NULL, &all));
+    expect_ok(vyre_resident_range(device, all, 0, sizeof numbers / 2, &half));
+    expect_ok(vyre_resident_fill(device, half, 0, sizeof numbers / 2, &(uint32_t){7}, 4));
+    expect_ok(vyre_resident_copy(device, all, sizeof numbers / 2, half, 0, sizeof numbers / 2));
+    assert_int_equal(numbers[CONTRACT_LENGTH - 1], 7);
+    expect_ok(vyre_resident_free(device, half));
+    expect_ok(vyre_resident_free(device, all));
+}
+
 /* Every function of a device, on a program that needs no phases. */
 static void walk_device(uint64_t slots, uint32_t features, walk *out) {
     vyre_op_set ops = *vyre_core_supported_ops(); /* without those that the host would add */
@@ -104,6 +118,7 @@ static void walk_device(uint64_t slots, uint32_t features, walk *out) {
     expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
     walk_host_runs(pipeline);
     walk_resident_runs(device, pipeline);
+    walk_shared_memory(device);
     assert_true(vyre_device_backend_cache(device, &counts));
     expect_ok(vyre_device_flush(device));
     mock_lose(m);

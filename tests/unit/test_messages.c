@@ -447,7 +447,7 @@ static void messages_refuse_bad_configs(void **state) {
     prints = (vyre_prints){0};
     expect_fail(vyre_pipeline_dispatch(pipeline, &input, 1, &config, &outputs),
                 VYRE_STATUS_INVALID_ARGUMENT, "has no function `write`");
-    config = (vyre_dispatch_config){.flags = 2};
+    config = (vyre_dispatch_config){.flags = VYRE_DISPATCH_STREAM << 1};
     expect_fail(vyre_pipeline_dispatch(pipeline, &input, 1, &config, &outputs),
                 VYRE_STATUS_INVALID_ARGUMENT, "does not know");
     /* Mistakes are told in terms of the program that the caller knows. */

@@ -39,10 +39,11 @@ static vyre_status dispatch(const vyre_backend *backend, const vyre_call *call,
     return status;
 }
 
-/* Resident buffers are memory of the host; the number is the address. */
+/* Resident buffers are memory of the host; the number is the address of this. */
 typedef struct resident {
+    uint8_t *data; /* in `own`, in another one's, or the caller's */
     size_t size;
-    uint8_t data[];
+    uint8_t own[];
 } resident;
 
 static resident *resident_of(uint64_t buffer) {
@@ -60,8 +61,40 @@ static vyre_status resident_allocate(const vyre_backend *backend, size_t size,
                                 "buffer",
                                 "no memory for a resident buffer of %zu bytes", size);
     }
-    made->size = size;
+    *made = (resident){.data = made->own, .size = size};
     memset(made->data, 0, size);
+    return VYRE_OK;
+}
+
+static vyre_status borrow(uint8_t *data, size_t size, uint64_t *out_buffer) {
+    resident *made = vyre_alloc(sizeof *made);
+    *out_buffer = (uintptr_t)made;
+    if (!made) {
+        return vyre_no_memory("to track a resident buffer");
+    }
+    *made = (resident){.data = data, .size = size};
+    return VYRE_OK;
+}
+
+static vyre_status resident_import(const vyre_backend *backend, const vyre_memory *memory,
+                                   uint64_t *out_buffer) {
+    *out_buffer = 0;
+    VYRE_TRY(vyre_check_host_memory(backend, memory));
+    return borrow((uint8_t *)(uintptr_t)memory->address, memory->size, out_buffer);
+}
+
+static vyre_status resident_range(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                  size_t size, uint64_t *out_buffer) {
+    (void)backend;
+    return borrow(resident_of(buffer)->data + offset, size, out_buffer);
+}
+
+static vyre_status resident_address(const vyre_backend *backend, uint64_t buffer,
+                                    vyre_memory *out_memory) {
+    (void)backend;
+    const resident *self = resident_of(buffer);
+    *out_memory = (vyre_memory){
+        .address = (uintptr_t)self->data, .size = self->size, .place = VYRE_MEMORY_HOST};
     return VYRE_OK;
 }
 
@@ -81,6 +114,11 @@ static vyre_status resident_read(const vyre_backend *backend, uint64_t buffer, s
         memcpy(data, resident_of(buffer)->data + offset, size);
     }
     return VYRE_OK;
+}
+
+static vyre_status resident_copy(const vyre_backend *backend, uint64_t to, size_t to_offset,
+                                 uint64_t from, size_t from_offset, size_t size) {
+    return resident_upload(backend, to, to_offset, resident_of(from)->data + from_offset, size);
 }
 
 static vyre_status resident_free(const vyre_backend *backend, uint64_t buffer) {
@@ -164,6 +202,10 @@ static const vyre_backend_slots slots = {
     .max_invocations_per_workgroup = vyre_any_invocations,
     .max_storage_buffer_bytes = max_storage_buffer_bytes,
     .destroy = destroy,
+    .resident_import = resident_import,
+    .resident_address = resident_address,
+    .resident_range = resident_range,
+    .resident_copy = resident_copy,
 };
 
 static vyre_status create(const vyre_host *host, uint32_t device, vyre_backend *out_backend) {

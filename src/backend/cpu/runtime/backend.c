@@ -96,53 +96,113 @@ static vyre_status dispatch_borrowed_async(const vyre_backend *backend, const vy
 /* Resident buffers are memory of the host; the number is the address of this. */
 typedef struct resident {
     uint8_t *data;
-    atomic_ullong ticket; /* of the last run that was enqueued on it */
+    size_t size;
+    struct resident *root; /* of a range: what it is a part of; else itself */
+    bool is_borrowed;      /* the memory is another one's */
+    atomic_ullong ticket;  /* of the last run that was enqueued on a root or its ranges */
 } resident;
 
 static resident *resident_of(uint64_t buffer) {
     return (resident *)(uintptr_t)buffer;
 }
 
+/* Of memory that is there already, or `data` NULL of new memory. */
+static vyre_status make_resident(uint8_t *data, size_t size, resident *root, uint64_t *out_buffer) {
+    resident *made = vyre_alloc(sizeof *made);
+    *out_buffer = (uintptr_t)made;
+    if (!made) {
+        return vyre_no_memory("to track a resident buffer");
+    }
+    *made = (resident){.data = data, .size = size, .root = root ? root : made, .is_borrowed = true};
+    return VYRE_OK;
+}
+
 static vyre_status resident_allocate(const vyre_backend *backend, size_t size,
                                      uint64_t *out_buffer) {
     (void)backend;
-    resident *made = vyre_alloc(sizeof *made);
-    uint8_t *data = made ? cpu_memory_take(size) : NULL;
     *out_buffer = 0;
+    uint8_t *data = cpu_memory_take(size);
     if (!data) {
-        vyre_free(made);
         return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY,
                                 "free memory, or allocate a smaller "
                                 "buffer",
                                 "no memory for a resident buffer of %zu bytes", size);
     }
+    vyre_status status = make_resident(data, size, NULL, out_buffer);
+    if (status) {
+        cpu_memory_give(data);
+        return status;
+    }
     cpu_fill_zero(data, size);
-    made->data = data;
-    atomic_init(&made->ticket, 0);
-    *out_buffer = (uintptr_t)made;
+    resident_of(*out_buffer)->is_borrowed = false;
     return VYRE_OK;
+}
+
+static vyre_status resident_import(const vyre_backend *backend, const vyre_memory *memory,
+                                   uint64_t *out_buffer) {
+    *out_buffer = 0;
+    VYRE_TRY(vyre_check_host_memory(backend, memory));
+    return make_resident((uint8_t *)(uintptr_t)memory->address, memory->size, NULL, out_buffer);
+}
+
+static vyre_status resident_range(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                  size_t size, uint64_t *out_buffer) {
+    (void)backend;
+    resident *root = resident_of(buffer);
+    return make_resident(root->data + offset, size, root, out_buffer);
+}
+
+static vyre_status resident_address(const vyre_backend *backend, uint64_t buffer,
+                                    vyre_memory *out_memory) {
+    (void)backend;
+    const resident *self = resident_of(buffer);
+    *out_memory = (vyre_memory){
+        .address = (uintptr_t)self->data, .size = self->size, .place = VYRE_MEMORY_HOST};
+    return VYRE_OK;
+}
+
+/* The memory of a buffer, once all that was enqueued on it is done. */
+static uint8_t *settled(uint64_t buffer) {
+    resident *self = resident_of(buffer);
+    cpu_queue_settle(atomic_load(&self->root->ticket));
+    return self->data;
 }
 
 static vyre_status resident_upload(const vyre_backend *backend, uint64_t buffer, size_t offset,
                                    const void *data, size_t size) {
     (void)backend;
-    cpu_queue_settle(atomic_load(&resident_of(buffer)->ticket));
-    cpu_copy(resident_of(buffer)->data + offset, data, size);
+    cpu_copy(settled(buffer) + offset, data, size);
     return VYRE_OK;
 }
 
 static vyre_status resident_read(const vyre_backend *backend, uint64_t buffer, size_t offset,
                                  void *data, size_t size) {
     (void)backend;
-    cpu_queue_settle(atomic_load(&resident_of(buffer)->ticket));
-    cpu_copy(data, resident_of(buffer)->data + offset, size);
+    cpu_copy(data, settled(buffer) + offset, size);
+    return VYRE_OK;
+}
+
+static vyre_status resident_copy(const vyre_backend *backend, uint64_t to, size_t to_offset,
+                                 uint64_t from, size_t from_offset, size_t size) {
+    (void)backend;
+    cpu_copy(settled(to) + to_offset, settled(from) + from_offset, size);
+    return VYRE_OK;
+}
+
+static vyre_status resident_fill(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                 size_t size, const void *pattern, size_t pattern_size) {
+    (void)backend;
+    cpu_fill(settled(buffer) + offset, size, pattern, pattern_size);
     return VYRE_OK;
 }
 
 static vyre_status resident_free(const vyre_backend *backend, uint64_t buffer) {
     (void)backend;
-    cpu_memory_give(resident_of(buffer)->data);
-    vyre_free(resident_of(buffer));
+    resident *self = resident_of(buffer);
+    if (!self->is_borrowed) {
+        cpu_memory_give(self->data);
+    }
+    vyre_free(self);
     return VYRE_OK;
 }
 
@@ -187,6 +247,13 @@ static vyre_status pipeline_dispatch(const vyre_native *executable, const vyre_c
     return cpu_run_host(executable->state, call, outputs, &stop);
 }
 
+/* Runs that only read a buffer may be enqueued at the same time, in any order. */
+static void raise_ticket(atomic_ullong *last, uint64_t ticket) {
+    unsigned long long before = atomic_load(last);
+    while (before < ticket && !atomic_compare_exchange_weak(last, &before, ticket)) {
+    }
+}
+
 static vyre_status pipeline_enqueue(const vyre_native *executable, const vyre_call *call,
                                     const uint64_t *buffers, uint64_t *out_ticket) {
     uint8_t *memory[VYRE_LIMIT_ARGUMENTS];
@@ -194,7 +261,7 @@ static vyre_status pipeline_enqueue(const vyre_native *executable, const vyre_ca
     vyre_status status = cpu_queue_enqueue(executable->state, call, memory, out_ticket);
     for (size_t i = 0; i < call->argument_count && !status; i++) {
         if (buffers[i]) {
-            atomic_store(&resident_of(buffers[i])->ticket, *out_ticket);
+            raise_ticket(&resident_of(buffers[i])->root->ticket, *out_ticket);
         }
     }
     return status;
@@ -312,6 +379,11 @@ static const vyre_backend_slots slots = {
     .flush = flush,
     .shutdown = flush,
     .destroy = destroy,
+    .resident_import = resident_import,
+    .resident_address = resident_address,
+    .resident_range = resident_range,
+    .resident_copy = resident_copy,
+    .resident_fill = resident_fill,
 };
 
 static vyre_status create(const vyre_host *host, uint32_t index, vyre_backend *out_backend) {

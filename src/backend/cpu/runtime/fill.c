@@ -4,7 +4,7 @@
 
 #include "backend/cpu/runtime/pool.h"
 
-enum { PIECE = 256 << 10, ALONE = 4 * PIECE }; /* bytes; those for one thread alone */
+enum { PIECE = 256 << 10, ALONE = 4 * PIECE, PATTERN = 16 }; /* bytes; ALONE for one thread */
 
 static uint64_t piece_bytes(const cpu_frame *frame, uint64_t unit) {
     uint64_t rest = frame->lengths[0] - unit * PIECE;
@@ -26,6 +26,19 @@ static void copy_pieces(const cpu_frame *frame, uint64_t first, uint64_t end, vo
     }
 }
 
+/* The second array is 16 bytes of the pattern. */
+static void repeat_pieces(const cpu_frame *frame, uint64_t first, uint64_t end, void *storage) {
+    (void)storage;
+    for (uint64_t unit = first; unit < end; unit++) {
+        uint8_t *to = frame->arrays[0] + unit * PIECE;
+        uint64_t bytes = piece_bytes(frame, unit), at = 0;
+        for (; at + PATTERN <= bytes; at += PATTERN) {
+            memcpy(to + at, frame->arrays[1], PATTERN);
+        }
+        memcpy(to + at, frame->arrays[1], bytes - at);
+    }
+}
+
 static void run_pieces(cpu_kernel kernel, uint8_t *to, uint8_t *from, uint64_t size) {
     uint8_t *const arrays[] = {to, from};
     const cpu_frame frame = {.arrays = arrays, .lengths = &size};
@@ -39,6 +52,16 @@ static void run_pieces(cpu_kernel kernel, uint8_t *to, uint8_t *from, uint64_t s
 void cpu_fill_zero(uint8_t *to, uint64_t size) {
     if (size) {
         run_pieces(fill_pieces, to, NULL, size);
+    }
+}
+
+void cpu_fill(uint8_t *to, uint64_t size, const void *pattern, size_t pattern_size) {
+    uint8_t whole[PATTERN];
+    for (size_t at = 0; at < PATTERN; at += pattern_size) {
+        memcpy(whole + at, pattern, pattern_size);
+    }
+    if (size) {
+        run_pieces(repeat_pieces, to, whole, size);
     }
 }
 

@@ -5,6 +5,8 @@
 #include <vyre/base.h>
 
 void cpu_fill_zero(uint8_t *to, uint64_t size);
+/* Repeats a pattern of at most 16 bytes, a power of two; the size is a multiple of it. */
+void cpu_fill(uint8_t *to, uint64_t size, const void *pattern, size_t pattern_size);
 void cpu_copy(uint8_t *to, const void *from, uint64_t size);
 
 #endif
