@@ -1,0 +1,163 @@
+#include "call.h"
+
+#include "error.h"
+#include "results.h"
+#include "scalar.h"
+
+static int open_scalar(call *self, size_t index) {
+    const argument_spec *argument = &self->spec->arguments[index];
+    operand *given = &self->operands[index];
+    if (scalar_read(given->object, argument->type, argument->where, &given->bits)) {
+        return -1;
+    }
+    self->numbers[index] = scalar_extend(argument->type, given->bits);
+    self->arguments[index] =
+        (vyre_output){(uint8_t *)&given->bits, vyre_type_bytes(argument->type)};
+    return 0;
+}
+
+/* All arrays of a call are on one device. */
+static int meet(call *self, size_t index) {
+    const array *given = (array *)self->operands[index].array.array;
+    if (self->where && self->where->device != given->device->device) {
+        return error_refuse(
+            ERROR_VALUE, "move the data first: device.array(x.numpy())",
+            "%s is on device %s, and another argument on %s", self->spec->arguments[index].where,
+            vyre_device_name(given->device->device), vyre_device_name(self->where->device));
+    }
+    self->where = given->device;
+    if (given->has_stream && vyre_device_features(given->device->device) & VYRE_FEATURE_STREAMS) {
+        self->config.flags |= VYRE_DISPATCH_STREAM;
+        self->config.stream = given->stream;
+    }
+    return 0;
+}
+
+static int open_array(call *self, size_t index) {
+    const argument_spec *argument = &self->spec->arguments[index];
+    operand *given = &self->operands[index];
+    if (view_open(&given->array, given->object, argument->type, argument->where)) {
+        return -1;
+    }
+    given->is_open = true;
+    Py_ssize_t length = spec_check(argument, &given->array);
+    if (length < 0 || (given->array.array && meet(self, index))) {
+        return -1;
+    }
+    self->numbers[index] = (uint64_t)length;
+    self->arguments[index] = (vyre_output){given->array.data, given->array.bytes};
+    return 0;
+}
+
+/* The elements of an `out` buffer, from the arguments before it. */
+static int open_output(call *self, size_t index) {
+    const argument_spec *argument = &self->spec->arguments[index];
+    operand *given = &self->operands[index];
+    uint64_t length;
+    vyre_status status =
+        vyre_size_eval(self->kernel->program, argument->size, self->numbers, &length);
+    if (status) {
+        error_raise(status);
+        return -1;
+    }
+    if (!given->object) {
+        const view *like = argument->shaped_like == VYRE_NONE
+                               ? NULL
+                               : &self->operands[argument->shaped_like].array;
+        given->object = results_make_array(argument, length, like, self->where);
+        given->is_made = true;
+        if (!given->object || open_array(self, index)) {
+            return -1;
+        }
+    }
+    if (self->numbers[index] != length) {
+        return error_refuse(ERROR_VALUE, "pass an array of that length, or none to get one",
+                            "%s has %llu elements, and the kernel writes %llu", argument->where,
+                            (unsigned long long)self->numbers[index], (unsigned long long)length);
+    }
+    return 0;
+}
+
+static bool is_output(const argument_spec *argument) {
+    return argument->is_buffer && argument->access == VYRE_ACCESS_OUT;
+}
+
+static int open_given(call *self, size_t index) {
+    const argument_spec *argument = &self->spec->arguments[index];
+    if (!self->operands[index].object) {
+        return is_output(argument)
+                   ? 0
+                   : error_refuse(ERROR_TYPE, "pass every argument that is not an output",
+                                  "%s is missing", argument->where);
+    }
+    return argument->is_buffer ? open_array(self, index) : open_scalar(self, index);
+}
+
+/* Outputs come last, since they are made where the data is. */
+int call_open(call *self) {
+    for (size_t i = 0; i < self->spec->count; i++) {
+        if (open_given(self, i)) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < self->spec->count && self->spec->output_count; i++) {
+        if (is_output(&self->spec->arguments[i]) && open_output(self, i)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int call_init(call *self, kernel *of) {
+    size_t count = of->spec.count;
+    self->kernel = of;
+    self->spec = &of->spec;
+    self->device = self->out = NULL;
+    self->where = NULL;
+    self->allocated = NULL;
+    self->config = (vyre_dispatch_config){0};
+    self->operands = self->few_operands;
+    self->numbers = self->few_numbers;
+    self->arguments = self->few_arguments;
+    if (count > CALL_FEW) {
+        self->allocated =
+            PyMem_Calloc(count, sizeof(operand) + sizeof(uint64_t) + sizeof(vyre_output));
+        if (!self->allocated) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        self->operands = self->allocated;
+        self->arguments = (vyre_output *)(self->operands + count);
+        self->numbers = (uint64_t *)(self->arguments + count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        self->operands[i].object = NULL;
+        self->operands[i].is_made = self->operands[i].is_open = false;
+    }
+    return 0;
+}
+
+static void call_deinit(call *self) {
+    for (size_t i = 0; i < self->spec->count; i++) {
+        if (self->operands[i].is_open) {
+            view_close(&self->operands[i].array);
+        }
+        if (self->operands[i].is_made) {
+            Py_XDECREF(self->operands[i].object);
+        }
+    }
+    PyMem_Free(self->allocated);
+}
+
+PyObject *kernel_call(PyObject *object, PyObject *arguments, PyObject *keywords) {
+    call self;
+    PyObject *result = NULL;
+    if (call_init(&self, (kernel *)object)) {
+        return NULL;
+    }
+    if (!call_bind(&self, arguments, keywords) && !call_open(&self) && !call_run(&self)) {
+        result = call_results(&self);
+    }
+    call_deinit(&self);
+    return result;
+}

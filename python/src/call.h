@@ -1,0 +1,52 @@
+/* Calls: the arguments of one call of a kernel, bound and checked, and its results. */
+#ifndef VYRE_PYTHON_CALL_H
+#define VYRE_PYTHON_CALL_H
+
+#include "array.h"
+#include "kernel.h"
+
+/* An argument of a call. */
+typedef struct operand {
+    PyObject *object; /* borrowed if it was given, else owned; NULL if it is missing */
+    bool is_made;     /* an output that the call makes */
+    bool is_open;     /* `array` is to be closed */
+    view array;
+    uint64_t bits; /* of a scalar */
+} operand;
+
+enum { CALL_FEW = 12 };
+
+typedef struct call {
+    kernel *kernel;
+    const program_spec *spec;
+    operand *operands;
+    uint64_t *numbers;      /* for size expressions: lengths and scalars */
+    vyre_output *arguments; /* for the run */
+    PyObject *device;       /* borrowed; NULL or None: chosen by the router */
+    PyObject *out;          /* borrowed; NULL or None: outputs are made */
+    device_object *where;   /* borrowed: where the data is; NULL if all of it is the host's */
+    vyre_dispatch_config config;
+    vyre_prints prints;
+    /* Storage for calls of a few arguments; others allocate it. */
+    void *allocated;
+    operand few_operands[CALL_FEW];
+    uint64_t few_numbers[CALL_FEW];
+    vyre_output few_arguments[CALL_FEW];
+} call;
+
+/* Binds positional and keyword arguments to those of the program, without looking at them. */
+int call_bind(call *self, PyObject *arguments, PyObject *keywords);
+
+/* Opens and checks what was given, and makes the outputs that were not. */
+int call_open(call *self);
+
+/* Runs the kernel where the call says, without the GIL. */
+int call_run(call *self);
+
+/* Runs on data of the device; data of the host goes there and back. `device` is that of `where`. */
+int call_run_resident(call *self, vyre_pipeline *pipeline);
+
+/* Returns what the call returns: None, the one output, or a named tuple of several. */
+PyObject *call_results(call *self);
+
+#endif

@@ -1,0 +1,56 @@
+#include "device.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "error.h"
+
+enum { KEPT = 32 };
+
+/* The devices that calls named so far. Only threads with the GIL use it. */
+static struct {
+    pid_t process;
+    size_t count;
+    struct {
+        char name[32];
+        vyre_device *device;
+    } items[KEPT];
+} kept;
+
+/* Devices of the parent belong to it: the child forgets them without closing them. */
+static vyre_device *find_kept(const char *name) {
+    if (kept.process != getpid()) {
+        kept.process = getpid();
+        kept.count = 0;
+    }
+    for (size_t i = 0; i < kept.count; i++) {
+        if (!strcmp(kept.items[i].name, name)) {
+            return vyre_device_retain(kept.items[i].device);
+        }
+    }
+    return NULL;
+}
+
+vyre_device *device_by_name(const char *name) {
+    vyre_device *device = find_kept(name);
+    python.has_device = true;
+    if (device) {
+        return device;
+    }
+    vyre_status status;
+    Py_BEGIN_ALLOW_THREADS status = vyre_acquire(name, &device);
+    Py_END_ALLOW_THREADS if (status) {
+        error_raise(status);
+        return NULL;
+    }
+    vyre_device *earlier = find_kept(name); /* by a thread that was faster */
+    if (earlier) {
+        vyre_device_release(device);
+        return earlier;
+    }
+    if (kept.count < KEPT && strlen(name) < sizeof kept.items->name) {
+        strcpy(kept.items[kept.count].name, name);
+        kept.items[kept.count++].device = vyre_device_retain(device);
+    }
+    return device;
+}

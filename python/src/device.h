@@ -1,0 +1,16 @@
+/* Devices: those that calls name, kept for the life of the process, and objects for them. */
+#ifndef VYRE_PYTHON_DEVICE_H
+#define VYRE_PYTHON_DEVICE_H
+
+#include "python.h"
+
+typedef struct device_object {
+    PyObject_HEAD PyObject *weak_references;
+    vyre_device *device;
+} device_object;
+
+/* Returns a device by its name, which the caller releases; NULL with an exception. The process
+ * keeps devices by name. A child of fork() gets devices of its own. */
+vyre_device *device_by_name(const char *name);
+
+#endif

@@ -1,0 +1,34 @@
+/* Kernels: programs that Python calls. */
+#ifndef VYRE_PYTHON_KERNEL_H
+#define VYRE_PYTHON_KERNEL_H
+
+#include "spec.h"
+
+enum { KERNEL_PIPELINES = 4 };
+
+/* An operation of the library has no text, and another program on each device. */
+typedef struct kernel {
+    PyObject_HEAD PyObject *weak_references;
+    PyObject *text;   /* str */
+    PyObject *result; /* the type of its results, if it has several; NULL until needed */
+    vyre_program *program;
+    program_spec spec;
+    /* The operation, which the snapshot owns; both are NULL for a kernel of the caller's. */
+    const vyre_operation *operation;
+    const vyre_dialects *snapshot;
+    /* Compiled for the devices it ran on last. A thread that runs one retains it. */
+    vyre_pipeline *pipelines[KERNEL_PIPELINES];
+    vyre_device *devices[KERNEL_PIPELINES];
+    unsigned next_pipeline;
+} kernel;
+
+PyObject *kernel_call(PyObject *self, PyObject *arguments, PyObject *keywords);
+
+/* Returns the program compiled for a device, which the caller releases; NULL with an exception.
+ * Releases the GIL while it compiles. */
+vyre_pipeline *kernel_compile(kernel *self, vyre_device *device,
+                              const vyre_dispatch_config *config);
+/* Forgets what was compiled, since its device may be lost. */
+void kernel_forget(kernel *self);
+
+#endif

@@ -1,0 +1,190 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "call.h"
+#include "device.h"
+#include "error.h"
+
+/* A message of the kernel goes to sys.stdout. The first exception stays set until the run ends. */
+static void write_message(void *user, const vyre_message *message) {
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyObject **failure = user;
+    PyObject *out = *failure ? NULL : PySys_GetObject("stdout");
+    if (out && out != Py_None) {
+        PyObject *done =
+            PyObject_CallMethod(out, "write", "s#", message->text, (Py_ssize_t)message->size);
+        PyObject *ended = done ? PyObject_CallMethod(out, "write", "s", "\n") : NULL;
+        if (!ended) {
+            PyObject *type, *value, *traceback;
+            PyErr_Fetch(&type, &value, &traceback);
+            PyErr_NormalizeException(&type, &value, &traceback);
+            Py_XDECREF(type);
+            Py_XDECREF(traceback);
+            *failure = value;
+        }
+        Py_XDECREF(done);
+        Py_XDECREF(ended);
+    }
+    PyGILState_Release(state);
+}
+
+static uint64_t total_bytes(const call *self) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < self->spec->count; i++) {
+        bytes += self->arguments[i].size;
+    }
+    return bytes;
+}
+
+/* Asks the router for the device that is fastest for data of the host. */
+static vyre_device *choose_device(const call *self) {
+    const vyre_operation *operation = self->kernel->operation;
+    const vyre_router_choice *choice;
+    python.has_device = true;
+    vyre_status status =
+        vyre_router_choose(&(vyre_router_request){.op = operation ? operation->id : NULL,
+                                                  .program = self->kernel->program,
+                                                  .bytes = total_bytes(self)},
+                           &choice);
+    if (status) {
+        error_raise(status);
+        return NULL;
+    }
+    vyre_device *device = vyre_device_retain(choice->device);
+    vyre_router_choice_release(choice);
+    return device;
+}
+
+/* Returns the device that the call names, or NULL if it names none, which is no error. */
+static vyre_device *named_device(const call *self) {
+    if (!self->device || self->device == Py_None) {
+        return NULL;
+    }
+    if (PyObject_TypeCheck(self->device, python.device_type)) {
+        return vyre_device_retain(((device_object *)self->device)->device);
+    }
+    if (!PyUnicode_Check(self->device)) {
+        error_refuse(ERROR_TYPE, "pass a vyre.Device or a name, such as device=\"cpu\"",
+                     "%s(): device is neither a device nor a str",
+                     vyre_program_name(self->kernel->program));
+        return NULL;
+    }
+    const char *name = PyUnicode_AsUTF8AndSize(self->device, NULL);
+    return name && strcmp(name, "auto") != 0 ? device_by_name(name) : NULL;
+}
+
+/* Returns the device of the call, which the caller releases. */
+static vyre_device *find_device(const call *self) {
+    vyre_device *named = named_device(self);
+    if (!named && PyErr_Occurred()) {
+        return NULL;
+    }
+    if (!self->where) {
+        return named ? named : choose_device(self);
+    }
+    bool is_elsewhere = named && named != self->where->device;
+    vyre_device_release(named);
+    if (is_elsewhere) {
+        error_refuse(ERROR_VALUE, "leave device= out, or move the data: device.array(x.numpy())",
+                     "%s(): the data is on device %s, and device= names another",
+                     vyre_program_name(self->kernel->program),
+                     vyre_device_name(self->where->device));
+        return NULL;
+    }
+    return vyre_device_retain(self->where->device);
+}
+
+/* A run must not read what it writes: `inout` buffers are read from copies. */
+typedef struct separate {
+    vyre_input inputs[VYRE_LIMIT_ARGUMENTS];
+    vyre_output outputs[VYRE_LIMIT_ARGUMENTS];
+    void *copies[VYRE_LIMIT_ARGUMENTS];
+    size_t input_count, output_count, copy_count;
+} separate;
+
+static bool split(const call *self, separate *to) {
+    for (size_t i = 0; i < self->spec->count; i++) {
+        const argument_spec *argument = &self->spec->arguments[i];
+        vyre_output memory = self->arguments[i];
+        bool is_written = argument->is_buffer && argument->access != VYRE_ACCESS_IN;
+        if (is_written) {
+            to->outputs[to->output_count++] = memory;
+        }
+        if (is_written && argument->access == VYRE_ACCESS_OUT) {
+            continue;
+        }
+        if (is_written && memory.size) {
+            void *copy = malloc(memory.size);
+            if (!copy) {
+                return false;
+            }
+            to->copies[to->copy_count++] = memcpy(copy, memory.data, memory.size);
+            memory.data = copy;
+        }
+        to->inputs[to->input_count++] = (vyre_input){memory.data, memory.size};
+    }
+    return true;
+}
+
+static vyre_status dispatch(const call *self, vyre_pipeline *pipeline) {
+    separate parts;
+    parts.input_count = parts.output_count = parts.copy_count = 0;
+    vyre_status status;
+    if (split(self, &parts)) {
+        vyre_outputs outputs = {parts.outputs, parts.output_count};
+        status = vyre_pipeline_dispatch_into(pipeline, parts.inputs, parts.input_count,
+                                             &self->config, &outputs);
+    } else {
+        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "pass smaller arrays",
+                                  "memory ran out for a copy of an `inout` buffer");
+    }
+    for (size_t i = 0; i < parts.copy_count; i++) {
+        free(parts.copies[i]);
+    }
+    return status;
+}
+
+static int run_host(const call *self, vyre_pipeline *pipeline) {
+    vyre_status status;
+    Py_BEGIN_ALLOW_THREADS status = dispatch(self, pipeline);
+    Py_END_ALLOW_THREADS if (status) {
+        error_raise(status);
+        return -1;
+    }
+    return 0;
+}
+
+static int run_on(call *self, vyre_device *device) {
+    PyObject *failure = NULL;
+    if (self->spec->prints) {
+        self->prints = (vyre_prints){.write = write_message, .user = &failure};
+        self->config.prints = &self->prints;
+    }
+    vyre_pipeline *pipeline = kernel_compile(self->kernel, device, &self->config);
+    if (!pipeline) {
+        return -1;
+    }
+    int result = self->where ? call_run_resident(self, pipeline) : run_host(self, pipeline);
+    vyre_pipeline_release(pipeline);
+    if (result) {
+        kernel_forget(self->kernel); /* the device may be lost */
+        Py_XDECREF(failure);
+        return -1;
+    }
+    if (failure) {
+        PyErr_SetObject((PyObject *)Py_TYPE(failure), failure);
+        Py_DECREF(failure);
+        return -1;
+    }
+    return 0;
+}
+
+int call_run(call *self) {
+    vyre_device *device = find_device(self);
+    if (!device) {
+        return -1;
+    }
+    int result = run_on(self, device);
+    vyre_device_release(device);
+    return result;
+}

@@ -1,0 +1,310 @@
+"""Arrays that stay on a device, and memory that is shared with other libraries."""
+
+import gc
+import os
+import subprocess
+import sys
+import weakref
+
+import numpy as np
+import pytest
+from conftest import SAXPY
+
+import vyre
+
+COPY = "program f(x: buffer<f32>, y: out buffer<f32>[len(x)]) over x { y[gid] = x[gid]; }"
+
+
+@pytest.fixture
+def place(device):
+    return vyre.Device(device)
+
+
+def test_arrays_stay_and_kernels_run_there(place, saxpy):
+    x = np.arange(100, dtype=np.float32)
+    with place as here:
+        a, b = here.array(x), here.zeros(100)
+        assert saxpy(2.0, a, b) is None
+        saxpy(2.0, a, b)
+        np.testing.assert_array_equal(b.numpy(), x * 4)
+    assert a.shape == (100,)
+    assert a.dtype == np.float32
+    assert (a.ndim, a.size, a.nbytes, a.itemsize, len(a)) == (1, 100, 400, 4, 100)
+    assert repr(a) == f"<vyre.Array (100,) float32 on {place.name}>"
+    assert repr(place) == f"vyre.Device('{place.name}')"
+
+
+def test_outputs_are_made_where_the_data_is(place):
+    a = place.array(np.ones((3, 2), np.float32))
+    y = vyre.kernel(COPY)(a)
+    assert isinstance(y, vyre.Array)
+    assert y.shape == (3, 2)
+    assert (y.numpy() == 1).all()
+
+
+def test_data_of_the_host_goes_there_and_back(place, saxpy):
+    a, y = place.array(np.ones(5, np.float32)), np.ones(5, np.float32)
+    saxpy(2.0, a, y)
+    assert (y == 3).all()
+
+
+def test_slices_share_memory(place, saxpy):
+    a = place.array(np.arange(12, dtype=np.float32).reshape(6, 2))
+    part = a[2:4]
+    assert part.shape == (2, 2)
+    part.fill(7)
+    assert a.numpy()[2:4].tolist() == [[7, 7], [7, 7]]
+    assert a[-1].numpy().tolist() == [10, 11]
+    assert a[9:].shape == (0, 2)
+    del a
+    gc.collect()
+    assert part.numpy().tolist() == [[7, 7], [7, 7]]
+    with pytest.raises(vyre.InvalidArgumentError, match="stride"):
+        part[::2]
+    with pytest.raises(IndexError):
+        part[2]
+
+
+def test_arrays_have_every_dtype(place):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for dtype in ("bool", "int8", "uint16", "int64", "float16", "float64", ml_dtypes.bfloat16):
+        x = np.array([0, 1, 1], dtype)
+        a = place.array(x)
+        assert a.dtype == x.dtype
+        assert a.numpy().tobytes() == x.tobytes()
+        assert a.fill(1).numpy().tolist() == [1, 1, 1]
+    body = np.dtype([("place", np.float32, 3), ("kind", np.uint8)], align=True)
+    x = np.zeros(2, body)
+    x["kind"] = 3
+    a = place.array(x)
+    assert a.dtype == body
+    assert a.numpy().tobytes() == x.tobytes()
+    vyre.kernel(
+        "struct B { place: vec3<f32>, kind: u8 }"
+        "program f(b: inout buffer<B>) over b { b[gid].place.x = f32(b[gid].kind); }"
+    )(a)
+    assert a.numpy()["place"].tolist() == [[3, 0, 0]] * 2
+    with pytest.raises(TypeError, match="complex128"):
+        place.array(np.zeros(2, complex))
+
+
+def test_wrong_data_is_refused(place, saxpy):
+    a = place.zeros(4)
+    with pytest.raises(TypeError, match="dtype float64, and the array float32"):
+        a.copy_from(np.zeros(4))
+    with pytest.raises(ValueError, match="shape"):
+        a.copy_from(np.zeros(5, np.float32))
+    with pytest.raises(TypeError, match="needs float32"):
+        saxpy(1.0, a, place.zeros(4, "float64"))
+    with pytest.raises(ValueError, match="negative"):
+        place.empty(-1)
+    with pytest.raises(vyre.InvalidArgumentError):
+        saxpy(1.0, a, a)
+
+
+def test_arrays_of_two_devices_do_not_meet(saxpy):
+    a, b = vyre.Device("cpu").zeros(4), vyre.Device("reference").zeros(4)
+    with pytest.raises(ValueError, match="on device reference, and another argument on cpu"):
+        saxpy(1.0, a, b)
+    with pytest.raises(ValueError, match="the data is on device cpu"):
+        saxpy(1.0, a, a, device="reference")
+
+
+def test_arrays_that_are_dropped_are_freed(place):
+    a = place.zeros(4)
+    watched = weakref.ref(a)
+    del a
+    assert watched() is None
+    for _ in range(200):
+        place.empty(1 << 20)
+
+
+def test_numpy_takes_arrays(place):
+    a = place.array(np.arange(4, dtype=np.float32))
+    assert np.asarray(a).tolist() == [0, 1, 2, 3]
+    assert np.asarray(a, np.float64).dtype == np.float64
+    with pytest.raises(ValueError, match="without a copy"):
+        np.asarray(a, copy=False)
+
+
+def test_dlpack_shares_memory_of_the_host():
+    a = vyre.Device("cpu").array(np.arange(6, dtype=np.float32).reshape(2, 3))
+    assert a.__dlpack_device__() == (1, 0)
+    shared = np.from_dlpack(a)
+    assert shared.ctypes.data == a._memory()[0]
+    assert shared.tolist() == [[0, 1, 2], [3, 4, 5]]
+    vyre.kernel("program f(x: inout buffer<f32>) over x { x[gid] = x[gid] + 1.0; }")(a)
+    assert shared[0, 0] == 1
+    copied = np.from_dlpack(a, copy=True)
+    assert copied.ctypes.data != a._memory()[0]
+    assert copied.tolist() == shared.tolist()
+    address = shared.ctypes.data
+    del a
+    gc.collect()
+    assert shared.ctypes.data == address
+    assert shared[1, 2] == 6
+
+
+def test_dlpack_refuses_what_it_cannot_do():
+    a = vyre.Device("cpu").zeros(3)
+    with pytest.raises(ValueError, match="stream"):
+        a.__dlpack__(stream=1)
+    with pytest.raises(BufferError):
+        a.__dlpack__(dl_device=(2, 0))
+    with pytest.raises(AttributeError):
+        _ = a.__cuda_array_interface__
+    capsule = a.__dlpack__()
+    taken = vyre.Array.from_capsule(a.device, capsule, None)
+    assert taken.shape == (3,)
+    with pytest.raises(TypeError, match="capsule"):
+        vyre.Array.from_capsule(a.device, capsule, None)
+    assert 'dltensor"' in repr(a.__dlpack__())
+    assert "dltensor_versioned" in repr(a.__dlpack__(max_version=(1, 0)))
+
+
+class Shares:
+    """An array that has only DLPack, like a tensor of torch."""
+
+    def __init__(self, array):
+        self.array = array
+        self.asked = []
+
+    def __dlpack__(self, **keywords):
+        self.asked.append(keywords)
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class SharesOld(Shares):
+    def __dlpack__(self, stream=None):
+        return self.array.__dlpack__()
+
+
+@pytest.mark.parametrize("kind", [Shares, SharesOld])
+def test_tensors_of_the_host_run_in_place(kind, saxpy, device):
+    x, y = np.ones(4, np.float32), np.ones(4, np.float32)
+    saxpy(2.0, kind(x), kind(y), device=device)
+    assert (y == 3).all()
+
+
+def test_strided_and_read_only_tensors(saxpy):
+    x, y = np.arange(12, dtype=np.float32).reshape(3, 4), np.zeros(12, np.float32)
+    saxpy(1.0, Shares(x.T), y)
+    np.testing.assert_array_equal(y, x.T.ravel())
+    y = np.zeros(4, np.float32)
+    saxpy(1.0, Shares(x[1, ::-1]), y)
+    np.testing.assert_array_equal(y, x[1, ::-1])
+    with pytest.raises(ValueError, match="not C-contiguous"):
+        saxpy(1.0, y, Shares(y[::-1]))
+    y.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        saxpy(1.0, x[0], Shares(y))
+    z = np.zeros(4, np.float32)
+    saxpy(1.0, Shares(y), z)
+    assert z.tolist() == y.tolist()
+
+
+def test_from_dlpack_shares(saxpy):
+    x = np.ones(4, np.float32)
+    a = vyre.from_dlpack(Shares(x))
+    assert a._memory()[0] == x.ctypes.data
+    saxpy(2.0, np.ones(4, np.float32), a)
+    assert x.tolist() == [3, 3, 3, 3]
+    watched = weakref.ref(x)
+    del x
+    gc.collect()
+    assert watched() is not None
+    del a
+    gc.collect()
+    assert watched() is None
+    with pytest.raises(TypeError, match="no __dlpack__"):
+        vyre.from_dlpack([1])
+    frozen = np.ones(4, np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        saxpy(2.0, np.ones(4, np.float32), vyre.from_dlpack(frozen))
+
+
+class FakeModule:
+    """Stands for torch or cupy, with a current stream."""
+
+    class cuda:
+        @staticmethod
+        def current_stream(device):
+            return type("Stream", (), {"cuda_stream": 77})
+
+        @staticmethod
+        def get_current_stream():
+            return type("Stream", (), {"ptr": 78})
+
+
+def fake(library, **members):
+    return type("Tensor", (), {"__module__": library, **members})()
+
+
+@pytest.mark.parametrize("library, stream", [("torch", 77), ("cupy", 78), ("jaxlib", 1)])
+def test_tensors_on_cuda_come_with_their_stream(monkeypatch, library, stream):
+    from vyre import _device
+
+    asked = {}
+
+    class FakeArray:
+        @staticmethod
+        def from_capsule(device, capsule, used):
+            asked.update(device=device, capsule=capsule, used=used)
+
+    monkeypatch.setitem(sys.modules, library, FakeModule)
+    monkeypatch.setattr(_device, "Device", lambda name: name)
+    monkeypatch.setattr(_device, "Array", FakeArray)
+    tensor = fake(
+        library,
+        __dlpack_device__=lambda self: (2, 1),
+        __dlpack__=lambda self, **keywords: keywords,
+    )
+    _device.adopt(tensor)
+    assert asked["device"] == "cuda:1"
+    assert asked["used"] == stream
+    assert asked["capsule"] == {"max_version": (1, 0), "stream": stream}
+
+
+def test_the_cuda_array_interface_is_read(monkeypatch):
+    from vyre import _device
+
+    asked = []
+
+    class FakeArray:
+        @staticmethod
+        def from_pointer(*arguments):
+            asked.extend(arguments)
+
+    monkeypatch.setattr(_device, "Device", lambda name: name)
+    monkeypatch.setattr(_device, "Array", FakeArray)
+    interface = {"shape": (2, 3), "typestr": "<f4", "data": (4096, True), "version": 3}
+    tensor = fake("numba", __cuda_array_interface__={**interface, "stream": 5})
+    _device.adopt(tensor)
+    assert asked == ["cuda", 4096, False, (2, 3), "float32", True, 5, tensor]
+    with pytest.raises(ValueError, match="not C-contiguous"):
+        _device.adopt(fake("numba", __cuda_array_interface__={**interface, "strides": (4, 8)}))
+    _device.adopt(fake("numba", __cuda_array_interface__={**interface, "strides": (12, 4)}))
+    assert _device.adopt(object()) is None
+
+
+def test_a_device_does_not_survive_fork():
+    code = f"""
+import os, sys, numpy as np, vyre
+k = vyre.kernel('''{SAXPY}''')
+device = vyre.Device("cpu")
+a = device.zeros(4)
+child = os.fork()
+if child == 0:
+    try:
+        a.numpy()
+    except vyre.InvalidArgumentError as error:
+        os._exit(0 if "fork" in str(error) else 2)
+    os._exit(1)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=60)
+    assert os.getpid()

@@ -1,0 +1,80 @@
+"""What the extension module asks of NumPy, imported when it first does."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections import namedtuple
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from ._errors import ArgumentTypeError
+
+if TYPE_CHECKING:
+    from . import _vyre
+
+
+def scalar_dtype(name: str) -> numpy.dtype[Any]:
+    """Return the dtype of a scalar type, by NumPy's name."""
+    if name != "bfloat16":
+        return numpy.dtype(name)
+    if importlib.util.find_spec("ml_dtypes") is None:
+        return numpy.dtype("uint16")  # the bits
+    import ml_dtypes
+
+    dtype: numpy.dtype[Any] = numpy.dtype(ml_dtypes.bfloat16)
+    return dtype
+
+
+def record_dtype(fields: list[tuple[int, str]], size: int) -> numpy.dtype[Any]:
+    """Return the dtype of records: a vector's elements, or a struct with fields by offset."""
+    types = {name for _, name in fields}
+    if len(types) == 1:
+        element = scalar_dtype(types.pop())
+        if element.itemsize * len(fields) == size:
+            return numpy.dtype((element, (len(fields),)))
+    return numpy.dtype(
+        {
+            "names": [f"f{offset}" for offset, _ in fields],
+            "formats": [scalar_dtype(name) for _, name in fields],
+            "offsets": [offset for offset, _ in fields],
+            "itemsize": size,
+        }
+    )
+
+
+def bfloat16_bits(array: Any) -> Any:
+    """Return the bits of an array of bfloat16 as uint16, sharing its memory; else None."""
+    dtype = getattr(array, "dtype", None)
+    if getattr(dtype, "name", None) == "bfloat16" and hasattr(array, "view"):
+        return array.view("uint16")
+    if dtype == numpy.uint16 and importlib.util.find_spec("ml_dtypes") is None:
+        return array
+    return None
+
+
+def results_type(kernel: _vyre.Kernel) -> type:
+    """Return the named tuple type of a kernel with several outputs."""
+    names = [name for name, access, _ in kernel.arguments if access == "out"]
+    if len(names) < 2:
+        raise ArgumentTypeError(f"{kernel.name} has one result")
+    return namedtuple(f"{kernel.name}_results", names, rename=True)
+
+
+def bits_of(array: numpy.ndarray[Any, Any]) -> Any:
+    """Return an array as one that the buffer protocol can describe, sharing its memory."""
+    if array.dtype.name != "bfloat16":
+        return array
+    return array.view("uint16")
+
+
+def element_parts(shape: tuple[int, ...], dtype: Any) -> tuple[Any, ...]:
+    """Return what _vyre.Array needs: shape, type, bytes of an element, dtype and format."""
+    made = numpy.dtype(dtype)
+    if made.subdtype is not None:
+        made, inner = made.subdtype
+        shape = (*shape, *inner)
+    if made.names is None:
+        is_native = made.isnative
+        return (shape, made.name if is_native else str(made), made.itemsize, None, None)
+    return (shape, "record", made.itemsize, made, memoryview(numpy.empty(0, made).data).format)
