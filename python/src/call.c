@@ -149,15 +149,29 @@ static void call_deinit(call *self) {
     PyMem_Free(self->allocated);
 }
 
-PyObject *kernel_call(PyObject *object, PyObject *arguments, PyObject *keywords) {
+/* Binds and opens the arguments, then does something with the call. */
+static PyObject *with_call(PyObject *object, PyObject *arguments, PyObject *keywords,
+                           PyObject *(*act)(call *self)) {
     call self;
     PyObject *result = NULL;
     if (call_init(&self, (kernel *)object)) {
         return NULL;
     }
-    if (!call_bind(&self, arguments, keywords) && !call_open(&self) && !call_run(&self)) {
-        result = call_results(&self);
+    if (!call_bind(&self, arguments, keywords) && !call_open(&self)) {
+        result = act(&self);
     }
     call_deinit(&self);
     return result;
+}
+
+static PyObject *run(call *self) {
+    return call_run(self) ? NULL : call_results(self);
+}
+
+PyObject *kernel_call(PyObject *object, PyObject *arguments, PyObject *keywords) {
+    return with_call(object, arguments, keywords, run);
+}
+
+PyObject *kernel_explain(PyObject *object, PyObject *arguments, PyObject *keywords) {
+    return with_call(object, arguments, keywords, call_explain);
 }
