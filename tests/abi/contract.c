@@ -6,6 +6,7 @@
 #define SHOWN __attribute__((visibility("default")))
 #define STRUCTURES(X)                                                                              \
     X(vyre_input)                                                                                  \
+    X(vyre_memory)                                                                                 \
     X(vyre_output)                                                                                 \
     X(vyre_dispatch_config)                                                                        \
     X(vyre_grid)                                                                                   \

@@ -385,8 +385,11 @@ static bool moves_cursor(const emit *e, const vyre_inst *store, uint32_t cursor)
         return false;
     }
     uint32_t moved = vyre_access_value(e->ir, store);
-    return vyre_operand_is_value(moved) && insts[moved].op == VYRE_OP_ADD &&
-           insts[moved].a == cursor && vyre_operand_is_constant(insts[moved].b);
+    if (!vyre_operand_is_value(moved) || insts[moved].op != VYRE_OP_ADD) {
+        return false;
+    }
+    vyre_list terms = vyre_inst_operands(e->ir, &insts[moved]);
+    return terms.items[0] == cursor && vyre_operand_is_constant(terms.items[1]);
 }
 
 /* Whether a store appends to one of many lists: its index is a cursor from a table of the
