@@ -141,6 +141,17 @@ static void the_bytes_are_the_references(void **state) {
     }
 }
 
+/* On the machine that runs PTX, where the test is given one. */
+static void the_bytes_of_cuda_are_the_references(void **state) {
+    (void)state;
+    if (!getenv("VYRE_CUDA")) {
+        skip();
+    }
+    vyre_device *device = named("cuda");
+    check_device(device);
+    vyre_device_release(device);
+}
+
 /* Backends with and without the slot, with and without phases and residents of their own: a table
  * of ABI 1.2 has none, so it is the default that runs. */
 static void every_backend_gives_the_references_bytes(void **state) {
@@ -468,6 +479,7 @@ int main(void) {
     has_cpu = cpu_check_available();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bytes_are_the_references),
+        cmocka_unit_test(the_bytes_of_cuda_are_the_references),
         cmocka_unit_test(every_backend_gives_the_references_bytes),
         cmocka_unit_test(a_table_without_the_slot_gets_the_default),
         cmocka_unit_test(any_alignment_will_do),
