@@ -133,6 +133,38 @@ static void ranges_share_memory_and_keep_it(void **state) {
     on_each(run_on_ranges);
 }
 
+/* Behind a slow run, one on a range waits in the queue; what is uploaded to the whole comes later.
+ */
+static void uploads_come_after_runs_on_ranges(void **state) {
+    (void)state;
+    vyre_device *device;
+    vyre_pipeline *slow, *fast;
+    vyre_program *twice = contract_program(TWICE);
+    vyre_program *program =
+        contract_program("program slow(x: inout buffer<u32>) over x { var v = x[gid]; for i in "
+                         "0..20000000 { v = v * 1664525 + 1013904223; v = v ^ v >> 13; } "
+                         "x[gid] = v; }");
+    uint32_t none[2 * CONTRACT_LENGTH] = {0}, found[CONTRACT_LENGTH];
+    contract_numbers(found, CONTRACT_LENGTH);
+    expect_ok(vyre_acquire("cpu", &device));
+    expect_ok(vyre_device_compile(device, program, NULL, &slow));
+    expect_ok(vyre_device_compile(device, twice, NULL, &fast));
+    vyre_resident all, other = contract_resident(device, 1), y = contract_resident(device, 0);
+    expect_ok(vyre_resident_allocate(device, sizeof none, &all));
+    vyre_resident half = range(device, all, BYTES, BYTES);
+    expect_ok(vyre_resident_upload(device, half, found, sizeof found));
+    const vyre_binding first = vyre_bind(other), second[] = {vyre_bind(half), vyre_bind(y)};
+    expect_ok(vyre_pipeline_enqueue(slow, &first, 1, NULL, NULL));
+    expect_ok(vyre_pipeline_enqueue(fast, second, 2, NULL, NULL));
+    expect_ok(vyre_resident_upload(device, all, none, sizeof none));
+    expect_resident(device, y, 2);
+    vyre_pipeline_release(slow);
+    vyre_pipeline_release(fast);
+    vyre_program_release(program);
+    vyre_program_release(twice);
+    vyre_device_release(device);
+}
+
 static void copy_and_fill(vyre_device *device) {
     static const uint8_t pattern[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
     enum { LARGE = (3 << 20) + 48 };
@@ -621,6 +653,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(import_runs_where_the_memory_lies),
         cmocka_unit_test(ranges_share_memory_and_keep_it),
+        cmocka_unit_test(uploads_come_after_runs_on_ranges),
         cmocka_unit_test(copies_and_fills_give_their_bytes),
         cmocka_unit_test(arguments_share_only_what_nobody_writes),
         cmocka_unit_test(imports_of_the_same_memory_are_one),

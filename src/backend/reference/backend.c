@@ -80,7 +80,8 @@ static vyre_status borrow(uint8_t *data, size_t size, uint64_t *out_buffer) {
     if (!made) {
         return vyre_no_memory("to track a resident buffer");
     }
-    *made = (resident){.data = data, .size = size};
+    made->data = data;
+    made->size = size;
     return VYRE_OK;
 }
 

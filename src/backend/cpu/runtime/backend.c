@@ -126,14 +126,15 @@ static resident *resident_of(uint64_t buffer) {
     return (resident *)(uintptr_t)buffer;
 }
 
-/* Of memory that is there already, or `data` NULL of new memory. */
+/* Of memory that is there already; `root` NULL: it is no range. */
 static vyre_status make_resident(uint8_t *data, size_t size, resident *root, uint64_t *out_buffer) {
     resident *made = vyre_alloc(sizeof *made);
     *out_buffer = (uintptr_t)made;
     if (!made) {
         return vyre_no_memory("to track a resident buffer");
     }
-    *made = (resident){.data = data, .size = size, .root = root ? root : made, .is_borrowed = true};
+    *made = (resident){.size = size, .root = root ? root : made, .is_borrowed = true};
+    made->data = data;
     return VYRE_OK;
 }
 
