@@ -45,13 +45,14 @@ static vyre_status parse(source *s) {
 
 static int read_source(kernel *self, source *s) {
     vyre_status status;
-    Py_BEGIN_ALLOW_THREADS status = parse(s);
-    Py_END_ALLOW_THREADS if (status) {
+    PyThreadState *thread = PyEval_SaveThread();
+    status = parse(s);
+    PyEval_RestoreThread(thread);
+    if (status) {
         bool is_joined = s->joined;
         error_raise_diagnostics(status, s->diagnostics, s->file, is_joined ? s->joined : s->text,
                                 is_joined ? s->joined_size : s->size);
-    }
-    else {
+    } else {
         self->program = vyre_program_retain(s->found);
     }
     vyre_module_free(s->module);
@@ -128,8 +129,10 @@ vyre_pipeline *kernel_compile(kernel *self, vyre_device *device,
     }
     vyre_pipeline *pipeline = NULL;
     vyre_status status;
-    Py_BEGIN_ALLOW_THREADS status = compile(self, device, config, &pipeline);
-    Py_END_ALLOW_THREADS if (status) {
+    PyThreadState *thread = PyEval_SaveThread();
+    status = compile(self, device, config, &pipeline);
+    PyEval_RestoreThread(thread);
+    if (status) {
         error_raise(status);
         return NULL;
     }

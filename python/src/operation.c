@@ -71,8 +71,10 @@ static PyObject *describe(const vyre_operation *operation) {
 
 static vyre_status enter(vyre_dialects_guard *guard, const vyre_dialects **out_now) {
     vyre_status status;
-    Py_BEGIN_ALLOW_THREADS status = vyre_dialects_try_enter(guard, out_now);
-    Py_END_ALLOW_THREADS return status;
+    PyThreadState *thread = PyEval_SaveThread();
+    status = vyre_dialects_try_enter(guard, out_now);
+    PyEval_RestoreThread(thread);
+    return status;
 }
 
 PyObject *operation_ids(PyObject *module, PyObject *unused) {
@@ -152,8 +154,10 @@ PyObject *kernel_from_operation(PyObject *class, PyObject *id) {
     if (!self) {
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS status = find(self, text);
-    Py_END_ALLOW_THREADS if (status) {
+    PyThreadState *thread = PyEval_SaveThread();
+    status = find(self, text);
+    PyEval_RestoreThread(thread);
+    if (status) {
         Py_DECREF(self);
         return error_raise(status);
     }

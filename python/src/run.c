@@ -183,8 +183,10 @@ static vyre_status dispatch(const call *self, vyre_pipeline *pipeline) {
 
 static int run_host(const call *self, vyre_pipeline *pipeline) {
     vyre_status status;
-    Py_BEGIN_ALLOW_THREADS status = dispatch(self, pipeline);
-    Py_END_ALLOW_THREADS if (status) {
+    PyThreadState *thread = PyEval_SaveThread();
+    status = dispatch(self, pipeline);
+    PyEval_RestoreThread(thread);
+    if (status) {
         error_raise(status);
         return -1;
     }
