@@ -251,15 +251,8 @@ static uint32_t chunk_mask(emit *e) {
     return e->group ? emit_and(e, mask, emit_alive(e, e->group)) : mask;
 }
 
-/* Whether lanes may have left a group block around. */
-static bool has_left(const emit_group *group) {
-    while (group && !group->partial) {
-        group = group->outer;
-    }
-    return group;
-}
-
-void emit_for_chunks(emit *e, emit_body body, const void *user) {
+/* The chunks of a workgroup, without those that all lanes have left if `left_out`. */
+static void for_chunks(emit *e, emit_body body, const void *user, bool left_out) {
     uint32_t head = emit_label(e), inside = emit_label(e), behind = emit_label(e);
     emit_line(e, "store i64 0, ptr %%t%u", e->chunk);
     emit_start(e, head);
@@ -269,10 +262,10 @@ void emit_for_chunks(emit *e, emit_body body, const void *user) {
     emit_start(e, inside);
     e->in_group = false;
     e->mask = chunk_mask(e);
-    e->whole = has_left(e->group) ? 0 : e->mask;
+    e->whole = emit_has_left(e->group) ? 0 : e->mask;
     uint32_t rest = emit_label(e);
     open_phase(e, rest);
-    if (e->stack[0].live) { /* nobody may be left */
+    if (left_out && !e->whole) {
         uint32_t some = emit_label(e);
         emit_branch(e, emit_any(e, e->mask), some, rest);
         emit_start(e, some);
@@ -289,6 +282,14 @@ void emit_for_chunks(emit *e, emit_body body, const void *user) {
     emit_start(e, behind);
     e->in_group = true;
     e->depth = 0;
+}
+
+void emit_for_chunks(emit *e, emit_body body, const void *user) {
+    for_chunks(e, body, user, true);
+}
+
+void emit_for_all_chunks(emit *e, emit_body body, const void *user) {
+    for_chunks(e, body, user, false);
 }
 
 static void whole_phase(emit *e, const void *user) {

@@ -91,7 +91,7 @@ static void start_alive(emit *e, const void *user) {
 static void open_group(emit *e, const emit_group *group) {
     if (group->partial) {
         e->group = group->outer;
-        emit_for_chunks(e, start_alive, group);
+        emit_for_all_chunks(e, start_alive, group);
     }
     e->group = group;
 }
@@ -121,10 +121,28 @@ static void group_jump(emit *e, uint32_t inst, const emit_group *open) {
     emit_jump(e, i->op == VYRE_OP_CONTINUE ? target->latch : target->exit);
 }
 
+static void note_condition(emit *e, const void *user) {
+    const uint32_t *pair = user; /* the condition, and the variable */
+    uint32_t holds = emit_any(e, emit_and(e, e->mask, emit_vector(e, pair[0])));
+    emit_assign(e, VYRE_TYPE_BOOL, 1, pair[1], holds);
+}
+
+/* A condition on which all lanes agree that are left. The others did not compute it. */
+static uint32_t group_condition(emit *e, uint32_t operand) {
+    if (!emit_has_left(e->group) || !vyre_operand_is_value(operand)) {
+        return emit_scalar(e, operand);
+    }
+    const uint32_t pair[2] = {operand, emit_variable(e, VYRE_TYPE_BOOL, 1)};
+    emit_assign(e, VYRE_TYPE_BOOL, 1, pair[1], cpu_write_const(&e->w, VYRE_TYPE_BOOL, 1, 0));
+    e->region = CPU_NO_REGION - 1; /* it comes from the storage */
+    emit_for_chunks(e, note_condition, pair);
+    return emit_read(e, VYRE_TYPE_BOOL, 1, pair[1]);
+}
+
 static void group_if(emit *e, uint32_t inst, const emit_group *outer) {
     uint32_t yes = emit_label(e), no = emit_label(e);
     const emit_group open = make_group(e, inst, outer);
-    uint32_t condition = emit_scalar(e, e->ir->insts[inst].a);
+    uint32_t condition = group_condition(e, e->ir->insts[inst].a);
     open_group(e, &open);
     emit_branch(e, condition, yes, no);
     emit_start(e, yes);

@@ -185,6 +185,7 @@ void emit_store_crossing(emit *e, uint32_t inst, uint32_t id);
 uint32_t emit_load_crossing(emit *e, uint32_t inst);
 
 /* Lanes of the chunk at hand that are in a group block, or in what is around it. */
+bool emit_has_left(const emit_group *group); /* whether lanes may have left it, or one around it */
 uint32_t emit_alive(emit *e, const emit_group *group);
 void emit_set_alive(emit *e, const emit_group *group, uint32_t mask);
 uint64_t emit_reserve(emit *e, uint64_t bytes);
@@ -290,5 +291,7 @@ emit_range emit_make_range(emit *e, uint32_t inst, bool group);
 /* Runs the code that `body` writes for each chunk of the workgroup. */
 typedef void (*emit_body)(emit *e, const void *user);
 void emit_for_chunks(emit *e, emit_body body, const void *user);
+/* Also for those chunks of a workgroup that all lanes have left. */
+void emit_for_all_chunks(emit *e, emit_body body, const void *user);
 
 #endif

@@ -268,10 +268,20 @@ uint32_t emit_table_entry(emit *e, const char *type, uint32_t table, uint64_t of
 
 /* Lanes of group blocks */
 
-uint32_t emit_alive(emit *e, const emit_group *group) {
+/* The innermost group block around that lanes may have left. */
+static const emit_group *partial_group(const emit_group *group) {
     while (group && !group->partial) {
         group = group->outer;
     }
+    return group;
+}
+
+bool emit_has_left(const emit_group *group) {
+    return partial_group(group);
+}
+
+uint32_t emit_alive(emit *e, const emit_group *group) {
+    group = partial_group(group);
     if (!group) {
         return cpu_write_const(&e->w, VYRE_TYPE_BOOL, e->lanes, 1);
     }
