@@ -79,7 +79,8 @@ vyre_pipeline_dispatch_resident(vyre_pipeline *pipeline, const vyre_binding *bin
 /* Starts a run on resident buffers and returns at once. See vyre_device_dispatch_resident for
  * `bindings`. Runs that share a buffer execute in the order in which they were enqueued.
  * `out_ticket` may be NULL. vyre_device_wait returns errors of the run. A run with asserts or
- * prints is over when the call returns, which returns its errors; its ticket is 0. */
+ * prints is over when the call returns, which returns its errors; its ticket is 0. So is a run in
+ * the order of a stream that needs the host, because of a timeout or a `repeat while`. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_enqueue(vyre_pipeline *pipeline,
                                                          const vyre_binding *bindings, size_t count,
                                                          const vyre_dispatch_config *config,

@@ -114,6 +114,33 @@ static vyre_status resident_dispatch_timed(const vyre_backend *backend, const vy
     return status;
 }
 
+static vyre_status resident_import(const vyre_backend *backend, const vyre_memory *memory,
+                                   uint64_t *out_buffer) {
+    return cuda_resident_import(device_of(backend), memory, out_buffer);
+}
+
+static vyre_status resident_address(const vyre_backend *backend, uint64_t buffer,
+                                    vyre_memory *out_memory) {
+    (void)backend;
+    *out_memory = cuda_resident_memory(buffer);
+    return VYRE_OK;
+}
+
+static vyre_status resident_range(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                  size_t size, uint64_t *out_buffer) {
+    return cuda_resident_range(device_of(backend), buffer, offset, size, out_buffer);
+}
+
+static vyre_status resident_copy(const vyre_backend *backend, uint64_t to, size_t to_offset,
+                                 uint64_t from, size_t from_offset, size_t size) {
+    return cuda_resident_copy(device_of(backend), to, to_offset, from, from_offset, size);
+}
+
+static vyre_status resident_fill(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                 size_t size, const void *pattern, size_t pattern_size) {
+    return cuda_resident_fill(device_of(backend), buffer, offset, size, pattern, pattern_size);
+}
+
 static bool ticket_done(const vyre_backend *backend, uint64_t ticket) {
     return cuda_ticket_is_done(device_of(backend), ticket);
 }
@@ -188,7 +215,7 @@ static bool has_tensor_cores(const vyre_backend *backend) {
 static uint32_t features(const vyre_backend *backend) {
     return VYRE_FEATURE_PHASES | VYRE_FEATURE_SUBGROUP_OPS | VYRE_FEATURE_ASYNC_COMPUTE |
            VYRE_FEATURE_INDIRECT_DISPATCH | VYRE_FEATURE_STEPS | VYRE_FEATURE_CONSTANT_ARRAYS |
-           VYRE_FEATURE_RECORDS |
+           VYRE_FEATURE_RECORDS | VYRE_FEATURE_STREAMS |
            (has_tensor_cores(backend) ? (uint32_t)VYRE_FEATURE_TENSOR_CORES : 0) |
            (device_of(backend)->info.has_cooperative ? (uint32_t)VYRE_FEATURE_GRID_SYNC : 0);
 }
@@ -303,6 +330,11 @@ static const vyre_backend_slots slots = {
     .device_lost = device_lost,
     .try_recover = try_recover,
     .destroy = destroy,
+    .resident_import = resident_import,
+    .resident_address = resident_address,
+    .resident_range = resident_range,
+    .resident_copy = resident_copy,
+    .resident_fill = resident_fill,
 };
 
 static vyre_status create(const vyre_host *host, uint32_t index, vyre_backend *out_backend) {
