@@ -67,6 +67,19 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_into(
     vyre_device *device, const vyre_program *program, const vyre_input *inputs, size_t input_count,
     const vyre_dispatch_config *config, vyre_outputs *outputs);
 
+/* Runs on the caller's memory: one piece for each argument, in declaration order, scalars and `out`
+ * buffers included. The run reads and writes it where it lies; on the CPU it copies and allocates
+ * no array. `out` memory is 0 where the program stores nothing.
+ *
+ * Memory that the run writes must not overlap that of another argument. Programs that print or
+ * assert, and buffers that are not aligned to their elements, run through copies.
+ *
+ * A failure before the run starts leaves all memory as it was. After a later failure the contents
+ * of `inout` and `out` memory are unspecified, and the status says so. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_in_place(
+    vyre_device *device, const vyre_program *program, const vyre_output *arguments, size_t count,
+    const vyre_dispatch_config *config);
+
 /* A run in progress. */
 typedef struct vyre_pending vyre_pending;
 

@@ -64,6 +64,9 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_dispatch_into(vyre_pipeline *pi
                                                                size_t input_count,
                                                                const vyre_dispatch_config *config,
                                                                vyre_outputs *outputs);
+VYRE_API VYRE_MUST_USE vyre_status
+vyre_pipeline_dispatch_in_place(vyre_pipeline *pipeline, const vyre_output *arguments, size_t count,
+                                const vyre_dispatch_config *config);
 VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_dispatch_async(vyre_pipeline *pipeline,
                                                                 const vyre_input *inputs,
                                                                 size_t input_count,

@@ -195,6 +195,14 @@ static vyre_status slot_dispatch_borrowed_into(const vyre_backend *backend, cons
                    mock_enter(of(backend), MOCK_dispatch_borrowed_into, call, outputs, NULL));
 }
 
+static vyre_status slot_dispatch_in_place(const vyre_backend *backend, const vyre_call *call,
+                                          const vyre_output *arguments) {
+    vyre_output outputs[VYRE_LIMIT_ARGUMENTS];
+    vyre_outputs_in_place(call, arguments, outputs);
+    return compute(of(backend), call->program, call, outputs,
+                   mock_enter(of(backend), MOCK_dispatch_in_place, call, outputs, NULL));
+}
+
 static vyre_status slot_dispatch_async(const vyre_backend *backend, const vyre_call *call,
                                        vyre_output *outputs, vyre_pending_run *out_run) {
     vyre_status status = mock_enter(of(backend), MOCK_dispatch_async, call, outputs, NULL);
@@ -585,6 +593,13 @@ static vyre_status pipeline_dispatch_borrowed_timed(const vyre_native *native,
 static vyre_status pipeline_dispatch_borrowed_into(const vyre_native *native, const vyre_call *call,
                                                    vyre_output *outputs) {
     return pipeline_run(native, MOCK_pipeline_dispatch_borrowed_into, call, outputs);
+}
+
+static vyre_status pipeline_dispatch_in_place(const vyre_native *native, const vyre_call *call,
+                                              const vyre_output *arguments) {
+    vyre_output outputs[VYRE_LIMIT_ARGUMENTS];
+    vyre_outputs_in_place(call, arguments, outputs);
+    return pipeline_run(native, MOCK_pipeline_dispatch_in_place, call, outputs);
 }
 
 static vyre_status pipeline_enqueue(const vyre_native *native, const vyre_call *call,

@@ -67,6 +67,14 @@ static vyre_status dispatch(const vyre_backend *backend, const vyre_call *call,
     return dispatch_borrowed_timed(backend, call, outputs, NULL);
 }
 
+/* All inputs are on the device before the first output leaves it. */
+static vyre_status dispatch_in_place(const vyre_backend *backend, const vyre_call *call,
+                                     const vyre_output *arguments) {
+    vyre_output outputs[VYRE_LIMIT_ARGUMENTS];
+    vyre_outputs_in_place(call, arguments, outputs);
+    return dispatch(backend, call, outputs);
+}
+
 static vyre_status start(const vyre_backend *backend, const vyre_call *call, vyre_output *outputs,
                          bool is_borrowed, vyre_pending_run *out_run) {
     cuda_executable *executable;
@@ -156,6 +164,13 @@ static vyre_status pipeline_dispatch(const vyre_native *executable, const vyre_c
     return cuda_dispatch(executable->state, call, outputs, NULL, NULL);
 }
 
+static vyre_status pipeline_dispatch_in_place(const vyre_native *executable, const vyre_call *call,
+                                              const vyre_output *arguments) {
+    vyre_output outputs[VYRE_LIMIT_ARGUMENTS];
+    vyre_outputs_in_place(call, arguments, outputs);
+    return pipeline_dispatch(executable, call, outputs);
+}
+
 static vyre_status pipeline_dispatch_timed(const vyre_native *executable, const vyre_call *call,
                                            vyre_output *outputs, vyre_timing *out_timing) {
     return cuda_dispatch(executable->state, call, outputs, NULL, out_timing);
@@ -188,6 +203,7 @@ static const vyre_pipeline_slots pipeline_slots = {
     .enqueue = pipeline_enqueue,
     .size_bytes = pipeline_size_bytes,
     .destroy = pipeline_destroy,
+    .dispatch_in_place = pipeline_dispatch_in_place,
 };
 
 static vyre_status compile(const vyre_backend *backend, const vyre_compile *compile,
@@ -330,6 +346,7 @@ static const vyre_backend_slots slots = {
     .device_lost = device_lost,
     .try_recover = try_recover,
     .destroy = destroy,
+    .dispatch_in_place = dispatch_in_place,
     .resident_import = resident_import,
     .resident_address = resident_address,
     .resident_range = resident_range,
