@@ -1,6 +1,6 @@
 # The process that LLVM runs in: a program of its own, which the library carries as bytes.
 set(helper_sources backend/cpu/helper/main backend/cpu/codegen/llvm_open backend/cpu/codegen/llvm_compile
-    backend/cpu/codegen/llvm_effort backend/cpu/codegen/llvm_parts
+    backend/cpu/codegen/llvm_lite backend/cpu/codegen/llvm_effort backend/cpu/codegen/llvm_parts
     base/alloc base/status base/strbuf base/utf8 base/visible)
 list(TRANSFORM helper_sources PREPEND ${PROJECT_SOURCE_DIR}/src/)
 list(TRANSFORM helper_sources APPEND .c)

@@ -1,5 +1,5 @@
-/* Level 3: data that stays on the device, runs that are enqueued, a run that goes on by itself, and
- * times. */
+/* Level 3: data that stays on the device, runs that are enqueued, runs on the caller's memory, a
+ * run that goes on by itself, and times. */
 #include <stdio.h>
 #include <string.h>
 #include <vyre/vyre.h>
@@ -40,6 +40,32 @@ static vyre_status run_resident(vyre_device *device, const vyre_program *program
         return status;
     }
     return freed;
+}
+
+/* Runs on memory of its own, without a copy: a half of an array, bound by name. Devices that do not
+ * reach the host's memory say so. */
+static vyre_status run_imported(vyre_device *device, const vyre_program *program) {
+    static float x[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const vyre_memory memory = {
+        .address = (uintptr_t)x, .size = sizeof x, .place = VYRE_MEMORY_HOST};
+    vyre_resident all, half;
+    vyre_status status = vyre_resident_import(device, &memory, NULL, NULL, &all);
+    if (vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED) {
+        vyre_status_free(status);
+        printf("imported: not on this device\n");
+        return NULL;
+    }
+    if (!status) {
+        status = vyre_resident_range(device, all, sizeof x / 2, sizeof x / 2, &half);
+    }
+    if (!status) {
+        const vyre_binding binding = vyre_named("x", vyre_bind(half));
+        status = vyre_device_dispatch_resident(device, program, &binding, 1, NULL, NULL);
+    }
+    if (!status) {
+        printf("imported: %g %g, %g %g\n", (double)x[0], (double)x[3], (double)x[4], (double)x[7]);
+    }
+    return status; /* the release of the device frees both, and `x` stays */
 }
 
 /* Starts a run, could do something else, and takes the result. */
@@ -84,9 +110,9 @@ int main(int argc, char **argv) {
     if (!status) {
         status = vyre_acquire(argc > 1 ? argv[1] : "reference", &device);
     }
-    vyre_status (*const runs[])(vyre_device *, const vyre_program *) = {run_resident, run_async,
-                                                                        run_timed};
-    for (int i = 0; i < 3 && !status; i++) {
+    vyre_status (*const runs[])(vyre_device *, const vyre_program *) = {run_resident, run_imported,
+                                                                        run_async, run_timed};
+    for (int i = 0; i < 4 && !status; i++) {
         status = runs[i](device, vyre_module_program(module, 0));
     }
     if (status) {

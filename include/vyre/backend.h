@@ -517,6 +517,14 @@ struct vyre_backend_slots {
     /* Frees `state`. This is the last call, after all pipelines are destroyed. Default: nothing. */
     void (*destroy)(const vyre_backend *backend);
 
+    /* Since 1.3. Like `dispatch_borrowed_into`, on one piece of the caller's memory for each
+     * argument, in declaration order, `out` buffers and scalars included. Buffers are aligned to
+     * their elements; call->inputs are the same memory. The run writes only `inout` and `out`
+     * memory, which overlaps no other argument's. After a failure that memory may hold anything.
+     * Default: runs `dispatch_borrowed` into other memory and copies on success. */
+    vyre_status (*dispatch_in_place)(const vyre_backend *backend, const vyre_call *call,
+                                     const vyre_output *arguments);
+
     /* Since 1.3: more of resident buffers. */
 
     /* Makes a buffer of memory that the caller owns. The memory stays valid until resident_free,
@@ -577,6 +585,9 @@ struct vyre_pipeline_slots {
 
     /* Frees `state`. Default: nothing. */
     void (*destroy)(const vyre_native *native);
+
+    vyre_status (*dispatch_in_place)(const vyre_native *native, const vyre_call *call,
+                                     const vyre_output *arguments); /* since 1.3 */
 };
 
 #define VYRE_PIPELINE_HEAD                                                                         \

@@ -67,6 +67,19 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_into(
     vyre_device *device, const vyre_program *program, const vyre_input *inputs, size_t input_count,
     const vyre_dispatch_config *config, vyre_outputs *outputs);
 
+/* Runs on the caller's memory: one piece for each argument, in declaration order, scalars and `out`
+ * buffers included. The run reads and writes it where it lies; on the CPU it copies and allocates
+ * no array. `out` memory is 0 where the program stores nothing.
+ *
+ * Memory that the run writes must not overlap that of another argument. Programs that print or
+ * assert, and buffers that are not aligned to their elements, run through copies.
+ *
+ * A failure before the run starts leaves all memory as it was. After a later failure the contents
+ * of `inout` and `out` memory are unspecified, and the status says so. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_in_place(
+    vyre_device *device, const vyre_program *program, const vyre_output *arguments, size_t count,
+    const vyre_dispatch_config *config);
+
 /* A run in progress. */
 typedef struct vyre_pending vyre_pending;
 
@@ -128,8 +141,9 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_resident_free(vyre_device *device, vyre_
  * the buffer and its last range, or from vyre_device_shutdown, a successful vyre_device_recover or
  * the last vyre_device_release. It must not use the device. If the import fails, it is not called.
  *
- * Memory that lies inside another resident buffer shares it, as a range does. Memory that overlaps
- * one only in part is refused, unless both are read-only. */
+ * Memory inside another resident buffer of the device shares it, as a range does. Memory that
+ * overlaps one only in part is refused, unless both are read-only. Buffers of other devices are not
+ * looked at. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_import(vyre_device *device,
                                                         const vyre_memory *memory,
                                                         void (*release)(void *owner), void *owner,
@@ -159,16 +173,16 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_resident_memory(vyre_device *device, vyr
  * functions that make one: vyre_bind, vyre_bind_f32 and so on, vyre_named. */
 typedef struct vyre_binding {
     vyre_resident buffer;
-    uint64_t bits;     /* the scalar's little-endian bytes, zero-extended */
-    const char *name;  /* of the argument; NULL: the argument at this position */
-    uint32_t type;     /* vyre_type that the scalar must have; VYRE_TYPE_VOID: not checked */
-    uint32_t reserved; /* must be 0 */
+    uint64_t bits;    /* the scalar's little-endian bytes, zero-extended */
+    const char *name; /* of the argument; NULL: the argument at this position */
+    uint32_t type;    /* vyre_type that the scalar must have; VYRE_TYPE_VOID: not checked */
 } vyre_binding;
 
 /* Runs on resident buffers and waits. `bindings` are all arguments, `out` buffers included: those
  * without a name at the positions of the arguments, those with a name at any position. Each buffer
- * must have exactly the size that the program states, and be aligned to its elements. Only
- * read-only arguments may share memory. Outputs stay on the device. `out_timing` may be NULL.
+ * must have exactly the size that the program states, and be aligned to its elements, on the cuda
+ * backend to 16 bytes. Only read-only arguments may share memory. Outputs stay on the device.
+ * `out_timing` may be NULL.
  *
  * With VYRE_DISPATCH_STREAM in `config->flags`, the run starts after the work that the caller has
  * put into `config->stream`, and later work of that stream starts after the run. Devices without

@@ -64,6 +64,9 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_dispatch_into(vyre_pipeline *pi
                                                                size_t input_count,
                                                                const vyre_dispatch_config *config,
                                                                vyre_outputs *outputs);
+VYRE_API VYRE_MUST_USE vyre_status
+vyre_pipeline_dispatch_in_place(vyre_pipeline *pipeline, const vyre_output *arguments, size_t count,
+                                const vyre_dispatch_config *config);
 VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_dispatch_async(vyre_pipeline *pipeline,
                                                                 const vyre_input *inputs,
                                                                 size_t input_count,
@@ -79,7 +82,8 @@ vyre_pipeline_dispatch_resident(vyre_pipeline *pipeline, const vyre_binding *bin
 /* Starts a run on resident buffers and returns at once. See vyre_device_dispatch_resident for
  * `bindings`. Runs that share a buffer execute in the order in which they were enqueued.
  * `out_ticket` may be NULL. vyre_device_wait returns errors of the run. A run with asserts or
- * prints is over when the call returns, which returns its errors; its ticket is 0. */
+ * prints is over when the call returns, which returns its errors; its ticket is 0. So is a run in
+ * the order of a stream that needs the host, because of a timeout or a `repeat while`. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_enqueue(vyre_pipeline *pipeline,
                                                          const vyre_binding *bindings, size_t count,
                                                          const vyre_dispatch_config *config,

@@ -19,9 +19,13 @@
 extern "C" {
 #endif
 
-/* An argument, by its name in the program. The run reads `in` and, if it succeeds, writes `out`;
- * both may be the same memory. `out` is NULL for scalars and read-only buffers. `in` is NULL for
- * `out` buffers. */
+/* An argument, by its name in the program. The run reads `in` and writes `out`. `out` is NULL for
+ * scalars and read-only buffers. `in` is NULL for `out` buffers.
+ *
+ * The run works on the caller's memory (vyre_device_dispatch_in_place) if `in` and `out` of each
+ * `inout` buffer are the same memory, and no written memory overlaps another argument's. After a
+ * failure of a run that has started, the contents of written memory are unspecified, and the status
+ * says so. Otherwise the run goes through copies, and writes `out` only if it succeeds. */
 typedef struct vyre_argument {
     const char *name;
     const void *in;

@@ -112,9 +112,10 @@ static PyObject *array_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
         return NULL;
     }
     vyre_status status;
-    Py_BEGIN_ALLOW_THREADS status =
-        vyre_resident_allocate(self->device->device, self->bytes, &self->resident);
-    Py_END_ALLOW_THREADS return finish(self, status);
+    PyThreadState *thread = PyEval_SaveThread();
+    status = vyre_resident_allocate(self->device->device, self->bytes, &self->resident);
+    PyEval_RestoreThread(thread);
+    return finish(self, status);
 }
 
 /* What keeps imported memory alive: an object or a tensor. */
@@ -141,9 +142,11 @@ static vyre_status import(array *self, uint64_t address, bool is_host, owner *ke
                                 .place = is_host ? VYRE_MEMORY_HOST : VYRE_MEMORY_DEVICE,
                                 .flags = self->is_read_only ? VYRE_MEMORY_READ_ONLY : 0};
     vyre_status status;
-    Py_BEGIN_ALLOW_THREADS status =
+    PyThreadState *thread = PyEval_SaveThread();
+    status =
         vyre_resident_import(self->device->device, &memory, release_owner, kept, &self->resident);
-    Py_END_ALLOW_THREADS return status;
+    PyEval_RestoreThread(thread);
+    return status;
 }
 
 static const char pointer_doc[] =
@@ -282,9 +285,10 @@ static PyObject *upload(PyObject *object, PyObject *from) {
     if (open_bytes(self, from, 0, &buffer)) {
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS status =
-        vyre_resident_upload(self->device->device, self->resident, buffer.buf, self->bytes);
-    Py_END_ALLOW_THREADS PyBuffer_Release(&buffer);
+    PyThreadState *thread = PyEval_SaveThread();
+    status = vyre_resident_upload(self->device->device, self->resident, buffer.buf, self->bytes);
+    PyEval_RestoreThread(thread);
+    PyBuffer_Release(&buffer);
     return done(status);
 }
 
@@ -295,9 +299,10 @@ static PyObject *read_into(PyObject *object, PyObject *to) {
     if (open_bytes(self, to, PyBUF_WRITABLE, &buffer)) {
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS status =
-        vyre_resident_read(self->device->device, self->resident, 0, buffer.buf, self->bytes);
-    Py_END_ALLOW_THREADS PyBuffer_Release(&buffer);
+    PyThreadState *thread = PyEval_SaveThread();
+    status = vyre_resident_read(self->device->device, self->resident, 0, buffer.buf, self->bytes);
+    PyEval_RestoreThread(thread);
+    PyBuffer_Release(&buffer);
     return done(status);
 }
 
@@ -310,9 +315,11 @@ static PyObject *fill_bytes(PyObject *object, PyObject *pattern) {
     if (PyBytes_AsStringAndSize(pattern, &bytes, &size)) {
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS status = vyre_resident_fill(self->device->device, self->resident, 0,
-                                                       self->bytes, bytes, (size_t)size);
-    Py_END_ALLOW_THREADS return done(status);
+    PyThreadState *thread = PyEval_SaveThread();
+    status = vyre_resident_fill(self->device->device, self->resident, 0, self->bytes, bytes,
+                                (size_t)size);
+    PyEval_RestoreThread(thread);
+    return done(status);
 }
 
 static PyObject *copy_from(PyObject *object, PyObject *other) {
@@ -323,9 +330,11 @@ static PyObject *copy_from(PyObject *object, PyObject *other) {
         return NULL;
     }
     const array *from = (array *)other;
-    Py_BEGIN_ALLOW_THREADS status =
+    PyThreadState *thread = PyEval_SaveThread();
+    status =
         vyre_resident_copy(self->device->device, self->resident, 0, from->resident, 0, self->bytes);
-    Py_END_ALLOW_THREADS return done(status);
+    PyEval_RestoreThread(thread);
+    return done(status);
 }
 
 /* Takes a part: range(offset in bytes, shape). */
@@ -352,9 +361,11 @@ static PyObject *range(PyObject *object, PyObject *arguments) {
         return NULL;
     }
     vyre_status status;
-    Py_BEGIN_ALLOW_THREADS status = vyre_resident_range(
-        self->device->device, self->resident, (size_t)offset, part->bytes, &part->resident);
-    Py_END_ALLOW_THREADS return finish(part, status);
+    PyThreadState *thread = PyEval_SaveThread();
+    status = vyre_resident_range(self->device->device, self->resident, (size_t)offset, part->bytes,
+                                 &part->resident);
+    PyEval_RestoreThread(thread);
+    return finish(part, status);
 }
 
 /* Where it lies: (address, bytes, is_host, is_read_only). */
@@ -363,9 +374,10 @@ static PyObject *get_memory(PyObject *object, PyObject *unused) {
     vyre_memory memory;
     vyre_status status;
     (void)unused;
-    Py_BEGIN_ALLOW_THREADS status =
-        vyre_resident_memory(self->device->device, self->resident, &memory);
-    Py_END_ALLOW_THREADS if (status) {
+    PyThreadState *thread = PyEval_SaveThread();
+    status = vyre_resident_memory(self->device->device, self->resident, &memory);
+    PyEval_RestoreThread(thread);
+    if (status) {
         return error_raise(status);
     }
     return Py_BuildValue("KnOO", (unsigned long long)memory.address, (Py_ssize_t)memory.size,

@@ -16,7 +16,7 @@ static int set_timeout(call *self, PyObject *seconds) {
     if (!(value > 0) || value > 1e9) {
         return error_refuse(ERROR_VALUE, "pass seconds, such as timeout=2.5, or None",
                             "%s(): timeout is not a positive number of seconds",
-                            vyre_program_name(self->kernel->program));
+                            kernel_name(self->kernel));
     }
     self->config.timeout_ns = (uint64_t)ceil(value * 1e9);
     return 0;
@@ -34,8 +34,7 @@ static int take_option(call *self, PyObject *name, PyObject *value) {
         const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
         return text ? error_refuse(ERROR_TYPE,
                                    "name an argument of the program, device, timeout or out",
-                                   "%s() has no argument `%s`",
-                                   vyre_program_name(self->kernel->program), text)
+                                   "%s() has no argument `%s`", kernel_name(self->kernel), text)
                     : -1;
     }
     return 0;
@@ -74,9 +73,9 @@ static int take_positional(call *self, PyObject *arguments) {
         char fix[128];
         snprintf(fix, sizeof fix, "pass %zu arguments%s, and name the others", inputs,
                  spec->output_count ? " without the outputs" : "");
-        return error_refuse(
-            ERROR_TYPE, fix, "%s() takes %zu arguments, %zu of them outputs, and %zu were given",
-            vyre_program_name(self->kernel->program), spec->count, spec->output_count, count);
+        return error_refuse(ERROR_TYPE, fix,
+                            "%s() takes %zu arguments, %zu of them outputs, and %zu were given",
+                            kernel_name(self->kernel), spec->count, spec->output_count, count);
     }
     for (size_t i = 0; i < spec->count && next < count; i++) {
         if (with_outputs || !is_output(&spec->arguments[i])) {
@@ -90,7 +89,7 @@ static int refuse_out(const call *self) {
     return error_refuse(ERROR_TYPE, "pass an array, or a tuple with one for each output",
                         "%s(): out does not match the %zu outputs of the kernel, or one of them is "
                         "passed twice",
-                        vyre_program_name(self->kernel->program), self->spec->output_count);
+                        kernel_name(self->kernel), self->spec->output_count);
 }
 
 /* Outputs in `out` are in declaration order; None among them asks for a new one. */

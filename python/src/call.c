@@ -93,6 +93,38 @@ static int open_given(call *self, size_t index) {
     return argument->is_buffer ? open_array(self, index) : open_scalar(self, index);
 }
 
+static bool overlaps(vyre_output a, vyre_output b) {
+    return a.data < b.data + b.size && b.data < a.data + a.size;
+}
+
+/* A kernel may be called with an array that it reads and writes, as NumPy's functions may: it reads
+ * a copy. */
+static int separate(call *self, size_t read) {
+    for (size_t i = 0; i < self->spec->count; i++) {
+        const argument_spec *written = &self->spec->arguments[i];
+        if (written->is_buffer && written->access != VYRE_ACCESS_IN &&
+            overlaps(self->arguments[read], self->arguments[i])) {
+            view *memory = &self->operands[read].array;
+            if (view_copy(memory)) {
+                return -1;
+            }
+            self->arguments[read].data = memory->data;
+        }
+    }
+    return 0;
+}
+
+static int separate_all(call *self) {
+    for (size_t i = 0; i < self->spec->count; i++) {
+        const argument_spec *argument = &self->spec->arguments[i];
+        if (argument->is_buffer && argument->access == VYRE_ACCESS_IN &&
+            !self->operands[i].array.copy && !self->operands[i].array.array && separate(self, i)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* Outputs come last, since they are made where the data is. */
 int call_open(call *self) {
     for (size_t i = 0; i < self->spec->count; i++) {
@@ -105,7 +137,7 @@ int call_open(call *self) {
             return -1;
         }
     }
-    return 0;
+    return separate_all(self);
 }
 
 static int call_init(call *self, kernel *of) {
@@ -149,15 +181,29 @@ static void call_deinit(call *self) {
     PyMem_Free(self->allocated);
 }
 
-PyObject *kernel_call(PyObject *object, PyObject *arguments, PyObject *keywords) {
+/* Binds and opens the arguments, then does something with the call. */
+static PyObject *with_call(PyObject *object, PyObject *arguments, PyObject *keywords,
+                           PyObject *(*act)(call *self)) {
     call self;
     PyObject *result = NULL;
     if (call_init(&self, (kernel *)object)) {
         return NULL;
     }
-    if (!call_bind(&self, arguments, keywords) && !call_open(&self) && !call_run(&self)) {
-        result = call_results(&self);
+    if (!call_bind(&self, arguments, keywords) && !call_open(&self)) {
+        result = act(&self);
     }
     call_deinit(&self);
     return result;
+}
+
+static PyObject *run(call *self) {
+    return call_run(self) ? NULL : call_results(self);
+}
+
+PyObject *kernel_call(PyObject *object, PyObject *arguments, PyObject *keywords) {
+    return with_call(object, arguments, keywords, run);
+}
+
+PyObject *kernel_explain(PyObject *object, PyObject *arguments, PyObject *keywords) {
+    return with_call(object, arguments, keywords, call_explain);
 }

@@ -43,6 +43,9 @@ int call_open(call *self);
 /* Runs the kernel where the call says, without the GIL. */
 int call_run(call *self);
 
+/* Says where the call would run and why, as a dict. */
+PyObject *call_explain(call *self);
+
 /* Runs on data of the device; data of the host goes there and back. `device` is that of `where`. */
 int call_run_resident(call *self, vyre_pipeline *pipeline);
 

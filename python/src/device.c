@@ -38,8 +38,10 @@ vyre_device *device_by_name(const char *name) {
         return device;
     }
     vyre_status status;
-    Py_BEGIN_ALLOW_THREADS status = vyre_acquire(name, &device);
-    Py_END_ALLOW_THREADS if (status) {
+    PyThreadState *thread = PyEval_SaveThread();
+    status = vyre_acquire(name, &device);
+    PyEval_RestoreThread(thread);
+    if (status) {
         error_raise(status);
         return NULL;
     }

@@ -30,8 +30,10 @@ static PyObject *synchronize(PyObject *object, PyObject *unused) {
     vyre_device *device = ((device_object *)object)->device;
     vyre_status status;
     (void)unused;
-    Py_BEGIN_ALLOW_THREADS status = vyre_device_flush(device);
-    Py_END_ALLOW_THREADS return status ? error_raise(status) : Py_NewRef(Py_None);
+    PyThreadState *thread = PyEval_SaveThread();
+    status = vyre_device_flush(device);
+    PyEval_RestoreThread(thread);
+    return status ? error_raise(status) : Py_NewRef(Py_None);
 }
 
 /* What the device says of itself, as a dict. */

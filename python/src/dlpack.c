@@ -101,8 +101,13 @@ static char *copy_part(const DLTensor *tensor, int32_t dimension, const char *fr
     return to;
 }
 
-void dlpack_copy(const DLTensor *tensor, void *to) {
-    copy_part(tensor, 0, (const char *)tensor->data + tensor->byte_offset, to);
+void dlpack_copy(const DLTensor *tensor, void *to, size_t bytes) {
+    const char *from = (const char *)tensor->data + tensor->byte_offset;
+    if (tensor->strides && bytes) {
+        copy_part(tensor, 0, from, to);
+    } else if (bytes) {
+        memcpy(to, from, bytes);
+    }
 }
 
 /* What an exported tensor consists of: the structure of one version, and the shape. */

@@ -56,8 +56,8 @@ bool dlpack_is_read_only(const dlpack_tensor *tensor);
  * void. */
 void dlpack_describe(const dlpack_tensor *tensor, view *out_view);
 
-/* Copies the elements of a tensor of the host, in C order. */
-void dlpack_copy(const DLTensor *tensor, void *to);
+/* Copies the elements of a tensor of the host, `bytes` in all, in C order. */
+void dlpack_copy(const DLTensor *tensor, void *to, size_t bytes);
 
 /* Makes a capsule for memory that `owner` keeps alive. */
 typedef struct dlpack_export {

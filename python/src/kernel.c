@@ -1,7 +1,7 @@
 #include "kernel.h"
 
-
 #include "error.h"
+#include "operation.h"
 
 static const char kernel_doc[] = "Kernel(text, file=None, program=None)\n--\n\n"
                                  "A compiled kernel. Call vyre.kernel() to make one.";
@@ -45,19 +45,20 @@ static vyre_status parse(source *s) {
 
 static int read_source(kernel *self, source *s) {
     vyre_status status;
-    Py_BEGIN_ALLOW_THREADS status = parse(s);
-    Py_END_ALLOW_THREADS if (status) {
+    PyThreadState *thread = PyEval_SaveThread();
+    status = parse(s);
+    PyEval_RestoreThread(thread);
+    if (status) {
         bool is_joined = s->joined;
         error_raise_diagnostics(status, s->diagnostics, s->file, is_joined ? s->joined : s->text,
                                 is_joined ? s->joined_size : s->size);
-    }
-    else {
+    } else {
         self->program = vyre_program_retain(s->found);
     }
     vyre_module_free(s->module);
     vyre_diagnostics_free(s->diagnostics);
     vyre_string_free(s->joined);
-    return self->program ? spec_init(&self->spec, self->program) : -1;
+    return self->program ? spec_init(&self->spec, self->program, kernel_name(self)) : -1;
 }
 
 static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
@@ -80,6 +81,10 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *k
         return NULL;
     }
     return (PyObject *)self;
+}
+
+const char *kernel_name(const kernel *self) {
+    return self->operation ? self->operation->id : vyre_program_name(self->program);
 }
 
 void kernel_forget(kernel *self) {
@@ -124,8 +129,10 @@ vyre_pipeline *kernel_compile(kernel *self, vyre_device *device,
     }
     vyre_pipeline *pipeline = NULL;
     vyre_status status;
-    Py_BEGIN_ALLOW_THREADS status = compile(self, device, config, &pipeline);
-    Py_END_ALLOW_THREADS if (status) {
+    PyThreadState *thread = PyEval_SaveThread();
+    status = compile(self, device, config, &pipeline);
+    PyEval_RestoreThread(thread);
+    if (status) {
         error_raise(status);
         return NULL;
     }
@@ -164,7 +171,7 @@ static PyObject *get_arguments(PyObject *object, void *unused) {
 
 static PyObject *get_name(PyObject *object, void *unused) {
     (void)unused;
-    return PyUnicode_FromString(vyre_program_name(((kernel *)object)->program));
+    return PyUnicode_FromString(kernel_name((kernel *)object));
 }
 
 static PyObject *get_text(PyObject *object, void *unused) {
@@ -189,7 +196,7 @@ static PyObject *get_determinism(PyObject *object, void *unused) {
 
 PyTypeObject *kernel_type_make(void) {
     static PyGetSetDef properties[] = {
-        {"name", get_name, NULL, "The name of the program.", NULL},
+        {"name", get_name, NULL, "The name of the program, or the id of the operation.", NULL},
         {"text", get_text, NULL, "The source text, as it was given.", NULL},
         {"arguments", get_arguments, NULL,
          "One tuple (name, access, type) for each argument; access is scalar, in, inout or out.",
@@ -199,6 +206,12 @@ PyTypeObject *kernel_type_make(void) {
         {"determinism", get_determinism, NULL,
          "Whether every run gives the same bytes, as the verifier knows it.", NULL},
         {NULL, NULL, NULL, NULL, NULL}};
+    static PyMethodDef methods[] = {
+        {"from_operation", kernel_from_operation, METH_O | METH_CLASS,
+         "from_operation(id)\n--\n\nMake a kernel of an operation of the library."},
+        {"_explain", (PyCFunction)(void (*)(void))kernel_explain, METH_VARARGS | METH_KEYWORDS,
+         NULL},
+        {NULL, NULL, 0, NULL}};
     static PyMemberDef members[] = {
         {"__weaklistoffset__", T_PYSSIZET, offsetof(kernel, weak_references), READONLY, NULL},
         {NULL, 0, 0, 0, NULL}};
@@ -206,6 +219,7 @@ PyTypeObject *kernel_type_make(void) {
                            {Py_tp_new, (void *)(uintptr_t)kernel_new},
                            {Py_tp_dealloc, (void *)(uintptr_t)kernel_dealloc},
                            {Py_tp_call, (void *)(uintptr_t)kernel_call},
+                           {Py_tp_methods, methods},
                            {Py_tp_getset, properties},
                            {Py_tp_members, members},
                            {0, NULL}};

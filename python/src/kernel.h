@@ -22,7 +22,13 @@ typedef struct kernel {
     unsigned next_pipeline;
 } kernel;
 
-PyObject *kernel_call(PyObject *self, PyObject *arguments, PyObject *keywords);
+/* The id of its operation, else the name of its program. */
+const char *kernel_name(const kernel *self);
+
+/* Says where a call with these arguments would run and why, as a dict. */
+PyObject *kernel_explain(PyObject *object, PyObject *arguments, PyObject *keywords);
+
+PyObject *kernel_call(PyObject *object, PyObject *arguments, PyObject *keywords);
 
 /* Returns the program compiled for a device, which the caller releases; NULL with an exception.
  * Releases the GIL while it compiles. */

@@ -2,6 +2,10 @@
 
 #include <string.h>
 
+#include "error.h"
+#include "operation.h"
+#include "scalar.h"
+
 module_state python;
 
 PyObject *python_import(PyObject **kept, const char *module, const char *attribute) {
@@ -46,10 +50,51 @@ static PyObject *has_device(PyObject *module, PyObject *unused) {
     return PyBool_FromLong(python.has_device);
 }
 
+/* The bytes of a number as a scalar argument: convert(number, type, where). */
+static PyObject *convert(PyObject *module, PyObject *arguments) {
+    PyObject *number;
+    const char *name, *where;
+    uint64_t bits;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "Oss:convert", &number, &name, &where)) {
+        return NULL;
+    }
+    vyre_type type = vyre_type_from_name((vyre_str){name, strlen(name)});
+    if (scalar_read(number, type, where, &bits)) {
+        return NULL;
+    }
+    return PyBytes_FromStringAndSize((const char *)&bits, (Py_ssize_t)vyre_type_bytes(type));
+}
+
+/* One tuple for each backend: (id, whether it runs programs, number of devices). */
+static PyObject *list_backends(PyObject *module, PyObject *unused) {
+    size_t count;
+    vyre_registry *registry = vyre_registry_default();
+    const vyre_registration *const *all = vyre_registry_by_rank(registry, &count);
+    PyObject *list = PyList_New(0);
+    (void)module;
+    (void)unused;
+    for (size_t i = 0; i < count && list; i++) {
+        bool runs = vyre_registry_dispatches(registry, all[i]->id);
+        PyObject *item = Py_BuildValue("sOI", all[i]->id, runs ? Py_True : Py_False,
+                                       (unsigned)vyre_registration_device_count(all[i]));
+        if (!item || PyList_Append(list, item)) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
 PyMODINIT_FUNC PyInit__vyre(void) {
     static PyMethodDef functions[] = {
         {"status_codes", status_codes, METH_NOARGS, "The codes of vyre's statuses, by name."},
         {"has_device", has_device, METH_NOARGS, "Whether the process has opened a device."},
+        {"convert", convert, METH_VARARGS, "The bytes of a number as a scalar argument."},
+        {"backends", list_backends, METH_NOARGS,
+         "The backends by rank: tuples (id, whether it runs programs, number of devices)."},
+        {"operation_ids", operation_ids, METH_NOARGS, "The ids of operations that can be called."},
+        {"operation", operation_describe, METH_O, "What is known of an operation, as a dict."},
         {NULL, NULL, 0, NULL}};
     static PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "vyre._vyre",
                                      .m_doc = "Kernels, devices and operations of libvyre.",

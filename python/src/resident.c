@@ -85,8 +85,10 @@ int call_run_resident(call *self, vyre_pipeline *pipeline) {
     }
     of.is_ours = (bool *)(of.bindings + count);
     vyre_status status;
-    Py_BEGIN_ALLOW_THREADS status = run(&of, pipeline);
-    Py_END_ALLOW_THREADS PyMem_Free(of.bindings);
+    PyThreadState *thread = PyEval_SaveThread();
+    status = run(&of, pipeline);
+    PyEval_RestoreThread(thread);
+    PyMem_Free(of.bindings);
     if (status) {
         error_raise(status);
         return -1;

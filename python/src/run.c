@@ -36,8 +36,9 @@ static uint64_t total_bytes(const call *self) {
     return bytes;
 }
 
-/* Asks the router for the device that is fastest for data of the host. */
-static vyre_device *choose_device(const call *self) {
+/* Asks the router for the device that is fastest for data of the host. The caller releases the
+ * choice. */
+static const vyre_router_choice *choose(const call *self) {
     const vyre_operation *operation = self->kernel->operation;
     const vyre_router_choice *choice;
     python.has_device = true;
@@ -50,7 +51,12 @@ static vyre_device *choose_device(const call *self) {
         error_raise(status);
         return NULL;
     }
-    vyre_device *device = vyre_device_retain(choice->device);
+    return choice;
+}
+
+static vyre_device *choose_device(const call *self) {
+    const vyre_router_choice *choice = choose(self);
+    vyre_device *device = choice ? vyre_device_retain(choice->device) : NULL;
     vyre_router_choice_release(choice);
     return device;
 }
@@ -65,8 +71,7 @@ static vyre_device *named_device(const call *self) {
     }
     if (!PyUnicode_Check(self->device)) {
         error_refuse(ERROR_TYPE, "pass a vyre.Device or a name, such as device=\"cpu\"",
-                     "%s(): device is neither a device nor a str",
-                     vyre_program_name(self->kernel->program));
+                     "%s(): device is neither a device nor a str", kernel_name(self->kernel));
         return NULL;
     }
     const char *name = PyUnicode_AsUTF8AndSize(self->device, NULL);
@@ -87,11 +92,43 @@ static vyre_device *find_device(const call *self) {
     if (is_elsewhere) {
         error_refuse(ERROR_VALUE, "leave device= out, or move the data: device.array(x.numpy())",
                      "%s(): the data is on device %s, and device= names another",
-                     vyre_program_name(self->kernel->program),
-                     vyre_device_name(self->where->device));
+                     kernel_name(self->kernel), vyre_device_name(self->where->device));
         return NULL;
     }
     return vyre_device_retain(self->where->device);
+}
+
+static PyObject *explain_choice(const call *self) {
+    const vyre_router_choice *choice = choose(self);
+    if (!choice) {
+        return NULL;
+    }
+    bool is_measured = choice->latency_ns != VYRE_NO_TIME;
+    PyObject *latency =
+        is_measured ? PyFloat_FromDouble((double)choice->latency_ns * 1e-9) : Py_NewRef(Py_None);
+    PyObject *facts = Py_BuildValue(
+        "{s:s,s:s,s:s,s:s,s:K,s:N}", "device", vyre_device_name(choice->device), "source",
+        vyre_router_source_name(choice->source), "why", choice->why, "note", choice->note, "bytes",
+        (unsigned long long)total_bytes(self), "seconds", latency);
+    vyre_router_choice_release(choice);
+    return facts;
+}
+
+PyObject *call_explain(call *self) {
+    vyre_device *named = named_device(self);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (!named && !self->where) {
+        return explain_choice(self);
+    }
+    vyre_device *device = named ? named : self->where->device;
+    PyObject *facts = Py_BuildValue(
+        "{s:s,s:s,s:s,s:s,s:K,s:O}", "device", vyre_device_name(device), "source",
+        named ? "named" : "data", "why", named ? "the call names it" : "the data is there", "note",
+        "", "bytes", (unsigned long long)total_bytes(self), "seconds", Py_None);
+    vyre_device_release(named);
+    return facts;
 }
 
 /* A run must not read what it writes: `inout` buffers are read from copies. */
@@ -146,8 +183,10 @@ static vyre_status dispatch(const call *self, vyre_pipeline *pipeline) {
 
 static int run_host(const call *self, vyre_pipeline *pipeline) {
     vyre_status status;
-    Py_BEGIN_ALLOW_THREADS status = dispatch(self, pipeline);
-    Py_END_ALLOW_THREADS if (status) {
+    PyThreadState *thread = PyEval_SaveThread();
+    status = dispatch(self, pipeline);
+    PyEval_RestoreThread(thread);
+    if (status) {
         error_raise(status);
         return -1;
     }

@@ -46,9 +46,8 @@ static void take_fields(program_spec *self, argument_spec *argument, const vyre_
     }
 }
 
-static int describe(program_spec *self, const vyre_program *program, uint32_t index,
+static int describe(program_spec *self, const vyre_ir *ir, const char *kernel, uint32_t index,
                     size_t *taken_fields) {
-    const vyre_ir *ir = vyre_program_ir(program);
     const vyre_arg *arg = &ir->args[index];
     const char *name = ir->strings + arg->name;
     argument_spec *argument = &self->arguments[index];
@@ -73,11 +72,11 @@ static int describe(program_spec *self, const vyre_program *program, uint32_t in
         }
     }
     argument->name = PyUnicode_InternFromString(name);
-    argument->where = argument->name ? name_place(vyre_program_name(program), name) : NULL;
+    argument->where = argument->name ? name_place(kernel, name) : NULL;
     return argument->where ? 0 : -1;
 }
 
-int spec_init(program_spec *self, const vyre_program *program) {
+int spec_init(program_spec *self, const vyre_program *program, const char *name) {
     const vyre_ir *ir = vyre_program_ir(program);
     size_t taken_fields = 0;
     *self = (program_spec){.prints = has_prints(ir)};
@@ -88,7 +87,7 @@ int spec_init(program_spec *self, const vyre_program *program) {
         return -1;
     }
     for (uint32_t i = 0; i < ir->arg_count; i++) {
-        if (describe(self, program, i, &taken_fields)) {
+        if (describe(self, ir, name, i, &taken_fields)) {
             return -1;
         }
     }

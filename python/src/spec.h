@@ -24,7 +24,8 @@ typedef struct program_spec {
     bool prints;
 } program_spec;
 
-int spec_init(program_spec *self, const vyre_program *program);
+/* `name` is that of the kernel in errors. */
+int spec_init(program_spec *self, const vyre_program *program, const char *name);
 void spec_deinit(program_spec *self);
 
 /* Returns the index of an argument, `count` if none has that name, or -1. */

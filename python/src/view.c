@@ -301,7 +301,7 @@ int view_copy(view *self) {
     }
     self->data = self->copy;
     if (self->tensor) {
-        dlpack_copy(dlpack_look(self->tensor), self->copy);
+        dlpack_copy(dlpack_look(self->tensor), self->copy, self->bytes);
         return 0;
     }
     return PyBuffer_ToContiguous(self->copy, &self->buffer, self->buffer.len, 'C');

@@ -93,6 +93,17 @@ def test_inputs_that_are_not_contiguous_are_copied(saxpy, device):
         np.testing.assert_array_equal(y, before)
 
 
+def test_inputs_that_overlap_what_is_written_are_copied(device):
+    k = vyre.kernel(
+        "program f(x: buffer<f32>, y: inout buffer<f32>) over y { y[gid] = x[len(x) - 1 - gid]; }"
+    )
+    y = np.arange(6, dtype=np.float32)
+    k(y, y, device=device)
+    assert y.tolist() == [5, 4, 3, 2, 1, 0]
+    k(y[1:5], y[:4], device=device)
+    assert y.tolist() == [1, 2, 3, 4, 1, 0]
+
+
 def test_read_only_inputs_are_read(saxpy, device):
     x, y = np.ones(4, np.float32), np.zeros(4, np.float32)
     x.flags.writeable = False

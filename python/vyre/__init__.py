@@ -11,6 +11,8 @@
 array([3., 3., 3., 3.], dtype=float32)
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ._device import Array, Device, from_dlpack
 from ._errors import (
     ArgumentTypeError,
@@ -33,6 +35,10 @@ from ._errors import (
 from ._kernel import Kernel, kernel
 from ._vyre import __version__
 
+if TYPE_CHECKING:
+    from . import ops
+    from ._report import bench, explain, info, trace
+
 __all__ = [
     "ArgumentTypeError",
     "Array",
@@ -54,6 +60,26 @@ __all__ = [
     "UnavailableError",
     "UnsupportedError",
     "__version__",
+    "bench",
+    "explain",
     "from_dlpack",
+    "info",
     "kernel",
+    "ops",
+    "trace",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is seldom needed when it is first used."""
+    import importlib
+
+    if name == "ops":
+        return importlib.import_module("vyre.ops")
+    if name in ("bench", "explain", "info", "trace"):
+        return getattr(importlib.import_module("vyre._report"), name)
+    raise AttributeError(f"module 'vyre' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any
 
 import numpy
-
-from ._errors import ArgumentTypeError
 
 if TYPE_CHECKING:
     from . import _vyre
@@ -24,6 +23,15 @@ def scalar_dtype(name: str) -> numpy.dtype[Any]:
 
     dtype: numpy.dtype[Any] = numpy.dtype(ml_dtypes.bfloat16)
     return dtype
+
+
+NAMES = {"i": "int", "u": "uint", "f": "float", "bf": "bfloat", "bool": "bool"}
+
+
+def kind_dtype(kind: str) -> numpy.dtype[Any]:
+    """Return the dtype of a scalar type, by the name that kernels use: f32."""
+    letters = kind.rstrip("0123456789")
+    return scalar_dtype(NAMES[letters] + kind[len(letters) :])
 
 
 def record_dtype(fields: list[tuple[int, str]], size: int) -> numpy.dtype[Any]:
@@ -56,9 +64,8 @@ def bfloat16_bits(array: Any) -> Any:
 def results_type(kernel: _vyre.Kernel) -> type:
     """Return the named tuple type of a kernel with several outputs."""
     names = [name for name, access, _ in kernel.arguments if access == "out"]
-    if len(names) < 2:
-        raise ArgumentTypeError(f"{kernel.name} has one result")
-    return namedtuple(f"{kernel.name}_results", names, rename=True)
+    title = re.sub(r"\W", "_", kernel.name)
+    return namedtuple(f"{title}_results", names, rename=True)
 
 
 def bits_of(array: numpy.ndarray[Any, Any]) -> Any:

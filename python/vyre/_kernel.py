@@ -34,6 +34,11 @@ class Kernel(_vyre.Kernel):
             words.append(f"{name}: {'' if access in ('scalar', 'in') else access + ' '}{buffer}")
         return f"<vyre.Kernel {self.name}({', '.join(words)})>"
 
+    def _repr_html_(self) -> str:
+        from ._html import highlight
+
+        return highlight(self.text.strip("\n"))
+
 
 def kernel(source: str | os.PathLike[str], *, program: str | None = None) -> Kernel:
     """Make a kernel from a text in the vyre language, or from a file that contains one.

@@ -53,6 +53,7 @@ static struct {
     atomic_bool light; /* readers need no barrier of their own, and nothing has to be told them */
     bool barriers;     /* who replaces makes them for all */
     bool conflict;     /* the language has another provider */
+    atomic_ullong generation;
 } force;
 
 static struct {
@@ -219,10 +220,16 @@ bool vyre_guards_filled(void) {
     return atomic_load_explicit(&force.current, memory_order_acquire);
 }
 
+uint64_t vyre_guards_generation(void) {
+    return atomic_load_explicit(&force.generation, memory_order_acquire);
+}
+
 void vyre_guards_first(vyre_dialects *snapshot) {
     pthread_once(&once, set_up);
     vyre_dialects *none = NULL;
-    if (!atomic_compare_exchange_strong(&force.current, &none, snapshot)) {
+    if (atomic_compare_exchange_strong(&force.current, &none, snapshot)) {
+        atomic_fetch_add(&force.generation, 1);
+    } else {
         vyre_dialects_release(snapshot);
     }
 }
@@ -230,6 +237,7 @@ void vyre_guards_first(vyre_dialects *snapshot) {
 void vyre_dialects_install(vyre_dialects *snapshot) {
     pthread_once(&once, set_up);
     vyre_dialects *old = atomic_exchange(&force.current, snapshot);
+    atomic_fetch_add(&force.generation, 1);
     if (old == snapshot) {
         vyre_dialects_release(snapshot);
     } else if (old) {

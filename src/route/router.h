@@ -133,12 +133,15 @@ typedef struct vyre_router_run {
     const vyre_input *inputs;
     size_t input_count;
     const vyre_dispatch_config *config; /* may be NULL */
-    const vyre_outputs *outputs;
+    const vyre_outputs *outputs; /* NULL: the inputs are overwritten, so nothing is explored */
     uint64_t ns;
 } vyre_router_run;
 
 /* Learns from a run, explores and saves as the time allows. Trouble is logged. */
 void vyre_router_observe(vyre_router *router, const vyre_router_run *run);
+/* Whether it may explore after a run, which then has to keep its inputs. */
+bool vyre_router_may_explore(vyre_router *router, const vyre_router_request *request,
+                             const vyre_router_choice *choice);
 VYRE_MUST_USE vyre_status vyre_router_save(vyre_router *router);
 void vyre_router_times_free(vyre_router *router);
 

@@ -286,7 +286,7 @@ static void judge(vyre_router *router, const subject *s, const vyre_router_run *
 
 /* With the lock held, which is given away while the device runs. */
 static void explore(vyre_router *router, const subject *s, const vyre_router_run *run) {
-    vyre_device *device = find_candidate(router, s, run);
+    vyre_device *device = run->outputs ? find_candidate(router, s, run) : NULL;
     if (!device) {
         return;
     }
@@ -304,6 +304,30 @@ static void explore(vyre_router *router, const subject *s, const vyre_router_run
     vyre_device_release(device);
 }
 
+static subject subject_of(const vyre_router_request *request, char *room) {
+    subject s = {request->op, request->data, vyre_route_class(request->bytes)};
+    if (!s.op) {
+        vyre_route_key(request->program, room);
+        s.op = room;
+    }
+    return s;
+}
+
+bool vyre_router_may_explore(vyre_router *router, const vyre_router_request *request,
+                             const vyre_router_choice *choice) {
+    char of_program[VYRE_ROUTE_KEY_BYTES];
+    const subject s = subject_of(request, of_program);
+    const vyre_router_run run = {.request = request, .choice = choice};
+    pthread_rwlock_rdlock(&router->lock);
+    bool may = !router->has_surveyed;
+    for (size_t i = 0; i < router->devices.count && !may; i++) {
+        vyre_device *device = router->devices.items[i].device;
+        may = device && is_candidate(router, &s, &run, device);
+    }
+    pthread_rwlock_unlock(&router->lock);
+    return may;
+}
+
 static vyre_status save(vyre_router *router, bool waits) {
     if (!router->path || !vyre_routes_has_new(router->routes)) {
         return VYRE_OK;
@@ -319,11 +343,7 @@ static vyre_status save(vyre_router *router, bool waits) {
 
 void vyre_router_observe(vyre_router *router, const vyre_router_run *run) {
     char of_program[VYRE_ROUTE_KEY_BYTES];
-    subject s = {run->request->op, run->request->data, vyre_route_class(run->request->bytes)};
-    if (!s.op) {
-        vyre_route_key(run->request->program, of_program);
-        s.op = of_program;
-    }
+    const subject s = subject_of(run->request, of_program);
     pthread_rwlock_wrlock(&router->lock);
     router->running_ns += run->ns;
     record(router, &s, run->choice->device, run->ns);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include <vyre/pipeline.h>
-#include <vyre/text.h>
 
 #include "backend/table.h"
 #include "base/clock.h"
@@ -12,16 +11,19 @@
 #include "dialect/snapshot.h"
 #include "ir/program.h"
 #include "route/router.h"
+#include "route/texts.h"
 #include "runtime/device.h"
 
 typedef struct binding {
     const vyre_program *program;
     const vyre_argument *arguments;
     size_t count;
-    vyre_input inputs[VYRE_LIMIT_ARGUMENTS];
+    vyre_input *inputs;
     size_t input_count;
-    const vyre_argument *outputs[VYRE_LIMIT_ARGUMENTS];
+    const vyre_argument **outputs;
     size_t output_count;
+    vyre_output *memory; /* by argument of the program */
+    bool in_place;       /* the run may work on it */
 } binding;
 
 static vyre_status refuse(const binding *b, const char *name, const char *fix, const char *what) {
@@ -56,15 +58,14 @@ static vyre_status check_names(const binding *b) {
     return VYRE_OK;
 }
 
-static vyre_status bind(binding *b) {
+static vyre_status bind_each(binding *b) {
     const vyre_ir *ir = vyre_program_ir(b->program);
     vyre_status status = check_names(b);
     for (uint32_t arg = 0; arg < ir->arg_count && !status; arg++) {
         const char *name = ir->strings + ir->args[arg].name;
         const vyre_argument *given = find_argument(b, name);
-        uint32_t resource = ir->args[arg].resource;
         bool is_read = !vyre_ir_is_out(ir, arg);
-        bool is_written = resource != VYRE_NONE && ir->resources[resource].access != VYRE_ACCESS_IN;
+        bool is_written = vyre_ir_is_output(ir, arg);
         if (!given) {
             status = refuse(b, name, "pass every argument of the program", "it is missing");
         } else if (is_read && !given->in && given->size) {
@@ -83,9 +84,24 @@ static vyre_status bind(binding *b) {
         }
         if (!status && is_written) {
             b->outputs[b->output_count++] = given;
+            b->in_place = b->in_place && (!is_read || given->in == given->out);
+        }
+        if (!status) {
+            void *memory = is_written ? given->out : (void *)(uintptr_t)given->in;
+            b->memory[arg] = (vyre_output){memory, given->size};
         }
     }
     return status;
+}
+
+/* Arguments that share memory are copied. */
+static vyre_status bind(binding *b) {
+    uint32_t written, other;
+    b->in_place = true;
+    VYRE_TRY(bind_each(b));
+    b->in_place = b->in_place &&
+                  !vyre_arguments_overlap(vyre_program_ir(b->program), b->memory, &written, &other);
+    return VYRE_OK;
 }
 
 static vyre_status take_outputs(const binding *b, const vyre_outputs *outputs) {
@@ -138,8 +154,10 @@ static vyre_status acquire(job *j) {
 }
 
 /* Compiling is not part of what a run takes: it is done once. */
-static vyre_status dispatch_and_learn(job *j, vyre_outputs *outputs) {
+static vyre_status dispatch_and_learn(job *j) {
     const binding *b = &j->b;
+    bool in_place = b->in_place && !vyre_router_may_explore(j->router, &j->request, j->choice);
+    vyre_outputs outputs = {0};
     vyre_pipeline *pipeline;
     vyre_dispatch_config rest;
     uint64_t start_ns = vyre_now_ns();
@@ -147,7 +165,9 @@ static vyre_status dispatch_and_learn(job *j, vyre_outputs *outputs) {
     vyre_status status = vyre_config_rest(j->config, start_ns, b->program, &rest);
     uint64_t begin = vyre_route_now(&j->router->clock);
     status = status ? status
-                    : vyre_pipeline_dispatch(pipeline, b->inputs, b->input_count, &rest, outputs);
+             : in_place
+                 ? vyre_pipeline_dispatch_in_place(pipeline, b->memory, b->count, &rest)
+                 : vyre_pipeline_dispatch(pipeline, b->inputs, b->input_count, &rest, &outputs);
     uint64_t end = vyre_route_now(&j->router->clock);
     if (!status) {
         vyre_router_observe(j->router, &(vyre_router_run){.request = &j->request,
@@ -157,17 +177,41 @@ static vyre_status dispatch_and_learn(job *j, vyre_outputs *outputs) {
                                                           .inputs = b->inputs,
                                                           .input_count = b->input_count,
                                                           .config = j->config,
-                                                          .outputs = outputs,
+                                                          .outputs = in_place ? NULL : &outputs,
                                                           .ns = end - begin});
+        status = in_place ? VYRE_OK : take_outputs(b, &outputs);
     }
+    vyre_outputs_free(&outputs);
     vyre_pipeline_release(pipeline);
+    return status;
+}
+
+static vyre_status dispatch(job *j) {
+    const binding *b = &j->b;
+    if (is_auto(j->device) && atomic_load_explicit(&j->router->learns, memory_order_relaxed)) {
+        return dispatch_and_learn(j);
+    }
+    if (b->in_place) {
+        return vyre_device_dispatch_in_place(j->acquired, b->program, b->memory, b->count,
+                                             j->config);
+    }
+    vyre_outputs outputs;
+    VYRE_TRY(vyre_device_dispatch(j->acquired, b->program, b->inputs, b->input_count, j->config,
+                                  &outputs));
+    vyre_status status = take_outputs(b, &outputs);
+    vyre_outputs_free(&outputs);
     return status;
 }
 
 /* Runs a program, and writes what comes out where the arguments say. */
 static vyre_status run(job *j) {
     binding *b = &j->b;
-    vyre_outputs outputs = {0};
+    vyre_input inputs[VYRE_LIMIT_ARGUMENTS];
+    const vyre_argument *outputs[VYRE_LIMIT_ARGUMENTS];
+    vyre_output memory[VYRE_LIMIT_ARGUMENTS];
+    b->inputs = inputs;
+    b->outputs = outputs;
+    b->memory = memory;
     vyre_status status = acquire(j);
     if (!status && j->operation) {
         status = vyre_operation_choose(j->operation, j->acquired, &b->program);
@@ -179,15 +223,7 @@ static vyre_status run(job *j) {
                              vyre_device_name(j->acquired));
     }
     status = status ? status : bind(b);
-    if (!status) {
-        bool learns =
-            is_auto(j->device) && atomic_load_explicit(&j->router->learns, memory_order_relaxed);
-        status = learns ? dispatch_and_learn(j, &outputs)
-                        : vyre_device_dispatch(j->acquired, b->program, b->inputs, b->input_count,
-                                               j->config, &outputs);
-    }
-    status = status ? status : take_outputs(b, &outputs);
-    vyre_outputs_free(&outputs);
+    status = status ? status : dispatch(j);
     vyre_device_release(j->acquired);
     if (j->choice) {
         vyre_router_choice_log(j->choice);
@@ -198,19 +234,12 @@ static vyre_status run(job *j) {
 
 vyre_status vyre_run(const char *device, const char *text, const vyre_argument *arguments,
                      size_t count, const vyre_dispatch_config *config) {
-    vyre_module *module = NULL;
+    vyre_program *program;
     job j = {.device = device, .config = config, .b = {.arguments = arguments, .count = count}};
-    vyre_status status = vyre_module_parse(NULL, text, strlen(text), NULL, &module);
-    if (!status && vyre_module_count(module) != 1) {
-        status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
-                                  "pass a text with one program, or use vyre_module_parse",
-                                  "the text has %zu programs", vyre_module_count(module));
-    }
-    if (!status) {
-        j.b.program = j.request.program = vyre_module_program(module, 0);
-        status = run(&j);
-    }
-    vyre_module_free(module);
+    VYRE_TRY(vyre_texts_program(text, &program));
+    j.b.program = j.request.program = program;
+    vyre_status status = run(&j);
+    vyre_program_release(program);
     return status;
 }
 

@@ -2,8 +2,8 @@
  *
  *   device.c     opening, capabilities, lifecycle      dispatch.c   runs with data of the host
  *   resident*.c  buffers that stay on the device       pipeline.c   compiling, and the cache of it
- *   sequence.c   programs that run in parts            compile.c    calling a compiler, with a
- * deadline
+ *   sequence.c   programs that run in parts            compile.c    a compiler with a deadline
+ *   in_place.c   runs on the caller's memory
  */
 #ifndef VYRE_RUNTIME_DEVICE_H
 #define VYRE_RUNTIME_DEVICE_H
@@ -173,6 +173,31 @@ VYRE_MUST_USE vyre_status vyre_pipeline_run(vyre_pipeline *pipeline, vyre_run_fo
  * or is less exact than the config asks for. */
 VYRE_MUST_USE vyre_status vyre_pipeline_begin(const vyre_pipeline *pipeline,
                                               const vyre_dispatch_config *config);
+
+/* vyre_pipeline_begin, and the plan of a run on the host's data. After a failure there is nothing
+ * to end. */
+VYRE_MUST_USE vyre_status vyre_run_begin(vyre_pipeline *pipeline, vyre_plan *plan,
+                                         const vyre_input *inputs, size_t input_count,
+                                         const vyre_dispatch_config *config);
+void vyre_run_end(vyre_pipeline *pipeline, vyre_plan *plan);
+
+/* The pipeline of a run whose shared arrays get their sizes from its inputs, and the config with
+ * the time that is left once it is compiled. */
+VYRE_MUST_USE vyre_status vyre_run_fit(vyre_pipeline *pipeline, const vyre_input *inputs,
+                                       size_t input_count, const vyre_dispatch_config *config,
+                                       vyre_dispatch_config *out_rest,
+                                       vyre_pipeline **out_pipeline);
+
+/* Whether memory that a run writes overlaps that of another argument, and which two. */
+bool vyre_arguments_overlap(const vyre_ir *ir, const vyre_output *arguments, uint32_t *out_written,
+                            uint32_t *out_other);
+
+/* What a trace says of a call, but for how it went. */
+uint64_t vyre_call_input_bytes(const vyre_call *call);
+uint64_t vyre_call_output_bytes(const vyre_call *call, const vyre_output *outputs);
+#define VYRE_TRACE_CALL(run, results)                                                              \
+    .program = (run)->program, .label = (run)->config->label, .call = (run),                       \
+    .bytes_in = vyre_call_input_bytes(run), .bytes_out = vyre_call_output_bytes((run), (results))
 
 /* What a config is for the rest of a call that began at `start_ns`: its timeout is what is left.
  * TIMEOUT if nothing is. */

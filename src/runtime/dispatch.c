@@ -64,10 +64,10 @@ static vyre_status run_sequence(const vyre_sequence *sequence, vyre_run_form for
     uint64_t start = form == VYRE_RUN_TIMED ? vyre_now_ns() : 0;
     if (form == VYRE_RUN_INTO) {
         vyre_output *aside = vyre_outputs_aside(outputs, call->output_count);
-        vyre_status status = aside ? vyre_sequence_run(sequence, call, aside) : VYRE_OK;
+        vyre_status status = aside ? vyre_sequence_run(sequence, call, aside, NULL) : VYRE_OK;
         return vyre_outputs_settle(aside, outputs, call->output_count, status);
     }
-    vyre_status status = vyre_sequence_run(sequence, call, outputs);
+    vyre_status status = vyre_sequence_run(sequence, call, outputs, NULL);
     if (form == VYRE_RUN_TIMED) {
         *out_timing = vyre_wall_time(start);
     }
@@ -117,7 +117,7 @@ static vyre_status run_guarded(vyre_pipeline *pipeline, vyre_run_form form, cons
     return status;
 }
 
-static uint64_t input_bytes(const vyre_call *call) {
+uint64_t vyre_call_input_bytes(const vyre_call *call) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < call->input_count; i++) {
         bytes += call->inputs[i].size;
@@ -125,18 +125,13 @@ static uint64_t input_bytes(const vyre_call *call) {
     return bytes;
 }
 
-static uint64_t output_bytes(const vyre_call *call, const vyre_output *outputs) {
+uint64_t vyre_call_output_bytes(const vyre_call *call, const vyre_output *outputs) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < call->output_count; i++) {
         bytes += outputs[i].size;
     }
     return bytes;
 }
-
-/* What a trace says of a call, but for how it went. */
-#define FACTS_OF(run, results)                                                                     \
-    .program = (run)->program, .label = (run)->config->label, .call = (run),                       \
-    .bytes_in = input_bytes(run), .bytes_out = output_bytes((run), (results))
 
 /* A trace changes nothing: no slot is called that would not be without. */
 vyre_status vyre_pipeline_run(vyre_pipeline *pipeline, vyre_run_form form, const vyre_plan *plan,
@@ -148,7 +143,7 @@ vyre_status vyre_pipeline_run(vyre_pipeline *pipeline, vyre_run_form form, const
     vyre_status status;
     VYRE_TRACED(pipeline->device->track,
                 status = run_guarded(pipeline, form, &call, outputs, timing), .kind = "dispatch",
-                FACTS_OF(&call, outputs), .timing = timing, .failed = status);
+                VYRE_TRACE_CALL(&call, outputs), .timing = timing, .failed = status);
     return vyre_device_explain(pipeline->device, plan->program, &plan->config, status);
 }
 
@@ -176,9 +171,8 @@ static vyre_status make_plan(vyre_pipeline *pipeline, vyre_plan *plan, const vyr
     return status;
 }
 
-/* vyre_pipeline_begin, and the plan of a run. */
-static vyre_status begin_run(vyre_pipeline *pipeline, vyre_plan *plan, const vyre_input *inputs,
-                             size_t input_count, const vyre_dispatch_config *config) {
+vyre_status vyre_run_begin(vyre_pipeline *pipeline, vyre_plan *plan, const vyre_input *inputs,
+                           size_t input_count, const vyre_dispatch_config *config) {
     config = vyre_config_or_default(config);
     vyre_status status = vyre_pipeline_begin(pipeline, config);
     if (!status) {
@@ -190,24 +184,22 @@ static vyre_status begin_run(vyre_pipeline *pipeline, vyre_plan *plan, const vyr
     return vyre_device_explain(pipeline->device, pipeline->program, config, status);
 }
 
-static void end_run(vyre_pipeline *pipeline, vyre_plan *plan) {
+void vyre_run_end(vyre_pipeline *pipeline, vyre_plan *plan) {
     vyre_plan_deinit(plan);
     vyre_device_end(pipeline->device);
 }
 
-/* The pipeline of a run whose shared arrays get their sizes from its inputs, and the config with
- * the time that is left once it is compiled. */
-static vyre_status fit(vyre_pipeline *pipeline, const vyre_input *inputs, size_t input_count,
-                       const vyre_dispatch_config *config, vyre_dispatch_config *out_rest,
-                       vyre_pipeline **out_pipeline) {
+vyre_status vyre_run_fit(vyre_pipeline *pipeline, const vyre_input *inputs, size_t input_count,
+                         const vyre_dispatch_config *config, vyre_dispatch_config *out_rest,
+                         vyre_pipeline **out_pipeline) {
     vyre_device *device = pipeline->device;
     vyre_plan plan;
     vyre_program *program;
     uint64_t start_ns = config && config->timeout_ns ? vyre_now_ns() : 0;
-    VYRE_TRY(begin_run(pipeline, &plan, inputs, input_count, config));
+    VYRE_TRY(vyre_run_begin(pipeline, &plan, inputs, input_count, config));
     vyre_status status =
         vyre_shared_program(&plan, device->profile.max_shared_memory_bytes, device->name, &program);
-    end_run(pipeline, &plan);
+    vyre_run_end(pipeline, &plan);
     if (status) {
         return vyre_device_explain(device, pipeline->program, vyre_config_or_default(config),
                                    status);
@@ -226,8 +218,8 @@ static vyre_status fit(vyre_pipeline *pipeline, const vyre_input *inputs, size_t
 static vyre_status run_messages(vyre_pipeline *pipeline, uint32_t kinds,
                                 const vyre_message_run *run) {
     vyre_plan plan;
-    VYRE_TRY(begin_run(pipeline, &plan, run->inputs, run->input_count, run->config));
-    end_run(pipeline, &plan);
+    VYRE_TRY(vyre_run_begin(pipeline, &plan, run->inputs, run->input_count, run->config));
+    vyre_run_end(pipeline, &plan);
     return vyre_messages_run(pipeline, kinds, run);
 }
 
@@ -245,12 +237,12 @@ static vyre_status run_new(vyre_pipeline *pipeline, vyre_run_form form, const vy
     if (pipeline->is_sized) {
         vyre_pipeline *own;
         vyre_dispatch_config rest;
-        VYRE_TRY(fit(pipeline, inputs, input_count, config, &rest, &own));
+        VYRE_TRY(vyre_run_fit(pipeline, inputs, input_count, config, &rest, &own));
         vyre_status sized = run_new(own, form, inputs, input_count, &rest, out_outputs, out_timing);
         vyre_pipeline_release(own);
         return sized;
     }
-    VYRE_TRY(begin_run(pipeline, &plan, inputs, input_count, config));
+    VYRE_TRY(vyre_run_begin(pipeline, &plan, inputs, input_count, config));
     vyre_outputs outputs;
     vyre_status status = vyre_outputs_make(&plan, &outputs);
     if (!status) {
@@ -261,7 +253,7 @@ static vyre_status run_new(vyre_pipeline *pipeline, vyre_run_form form, const vy
             *out_outputs = outputs;
         }
     }
-    end_run(pipeline, &plan);
+    vyre_run_end(pipeline, &plan);
     return status;
 }
 
@@ -358,23 +350,23 @@ vyre_status vyre_pipeline_dispatch_into(vyre_pipeline *pipeline, const vyre_inpu
     if (pipeline->is_sized) {
         vyre_pipeline *own;
         vyre_dispatch_config rest;
-        VYRE_TRY(fit(pipeline, inputs, input_count, config, &rest, &own));
+        VYRE_TRY(vyre_run_fit(pipeline, inputs, input_count, config, &rest, &own));
         vyre_status sized = vyre_pipeline_dispatch_into(own, inputs, input_count, &rest, outputs);
         vyre_pipeline_release(own);
         return sized;
     }
-    VYRE_TRY(begin_run(pipeline, &plan, inputs, input_count, config));
+    VYRE_TRY(vyre_run_begin(pipeline, &plan, inputs, input_count, config));
     vyre_status status = check_apart(pipeline, inputs, input_count, outputs);
     if (status) {
         status = vyre_device_explain(pipeline->device, pipeline->program, &plan.config, status);
-        end_run(pipeline, &plan);
+        vyre_run_end(pipeline, &plan);
         return status;
     }
     bool fit = outputs_fit(&plan, outputs);
     if (fit) {
         status = vyre_pipeline_run(pipeline, VYRE_RUN_INTO, &plan, inputs, outputs->items, NULL);
     }
-    end_run(pipeline, &plan);
+    vyre_run_end(pipeline, &plan);
     if (fit) {
         return status;
     }
@@ -433,6 +425,12 @@ vyre_status vyre_device_dispatch_into(vyre_device *device, const vyre_program *p
     THROUGH_PIPELINE(vyre_pipeline_dispatch_into(pipeline, inputs, input_count, config, outputs));
 }
 
+vyre_status vyre_device_dispatch_in_place(vyre_device *device, const vyre_program *program,
+                                          const vyre_output *arguments, size_t count,
+                                          const vyre_dispatch_config *config) {
+    THROUGH_PIPELINE(vyre_pipeline_dispatch_in_place(pipeline, arguments, count, config));
+}
+
 vyre_status vyre_pipeline_dispatch_resident(vyre_pipeline *pipeline, const vyre_binding *bindings,
                                             size_t count, const vyre_dispatch_config *config,
                                             vyre_timing *out_timing) {
@@ -476,7 +474,7 @@ static vyre_status start_call(vyre_pending *pending, bool owned, const vyre_call
     }
     if (pending->pipeline->sequence) {
         pending->run = vyre_ready_run;
-        return vyre_sequence_run(pending->pipeline->sequence, call, outputs);
+        return vyre_sequence_run(pending->pipeline->sequence, call, outputs, NULL);
     }
     VYRE_TRY(owned
                  ? backend->slots->dispatch_async(backend, call, outputs, &pending->run)
@@ -491,12 +489,12 @@ static vyre_status start_planned(vyre_pending *pending, bool owned, const vyre_p
     const vyre_call call = vyre_plan_call(plan, inputs, pending->pipeline->native);
     const vyre_output *outputs = pending->outputs.items;
     if (vyre_trace_is_on()) {
-        const vyre_trace_facts facts = {.kind = "async", FACTS_OF(&call, outputs)};
+        const vyre_trace_facts facts = {.kind = "async", VYRE_TRACE_CALL(&call, outputs)};
         atomic_store(&pending->traced, vyre_trace_async_begin(track, &facts));
     }
     vyre_status status;
     VYRE_TRACED(track, status = start_call(pending, owned, &call), .kind = "dispatch",
-                FACTS_OF(&call, outputs), .failed = status);
+                VYRE_TRACE_CALL(&call, outputs), .failed = status);
     if (status) {
         pending->run = (vyre_pending_run){0};
     }
@@ -528,9 +526,9 @@ static vyre_status start(vyre_pending *pending, bool owned, const vyre_input *in
                                       &pending->outputs, NULL};
         return start_messages_run(pending, kinds, &run);
     }
-    VYRE_TRY(begin_run(pending->pipeline, &plan, inputs, input_count, config));
+    VYRE_TRY(vyre_run_begin(pending->pipeline, &plan, inputs, input_count, config));
     vyre_status status = start_planned(pending, owned, &plan, inputs);
-    end_run(pending->pipeline, &plan);
+    vyre_run_end(pending->pipeline, &plan);
     return status;
 }
 
@@ -541,7 +539,7 @@ static vyre_status dispatch_async(vyre_pipeline *pipeline, bool owned, const vyr
     if (pipeline->is_sized && !vyre_messages_wanted(pipeline, config)) {
         vyre_pipeline *own;
         vyre_dispatch_config rest;
-        VYRE_TRY(fit(pipeline, inputs, input_count, config, &rest, &own));
+        VYRE_TRY(vyre_run_fit(pipeline, inputs, input_count, config, &rest, &own));
         vyre_status sized = dispatch_async(own, owned, inputs, input_count, &rest, out_pending);
         vyre_pipeline_release(own);
         return sized;

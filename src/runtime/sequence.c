@@ -526,9 +526,9 @@ static vyre_status place_on_host(run *r, const vyre_input *inputs, vyre_output *
             continue;
         }
         a->data = outputs[output++].data;
-        if (from && a->size) {
+        if (from && a->size && a->data != from->data) {
             memcpy(a->data, from->data, a->size);
-        } else if (a->size) {
+        } else if (!from && a->size) {
             memset(a->data, 0, a->size);
         }
     }
@@ -694,10 +694,11 @@ static vyre_status begin_run(run *r, const vyre_sequence *s, const vyre_call *ca
 
 /* A backend with phases of its own takes the split program as a whole. */
 static vyre_status run_whole(run *r, const vyre_call *call, vyre_output *outputs,
-                             const uint64_t *buffers) {
+                             const vyre_output *arguments, const uint64_t *buffers) {
     const vyre_call own = vyre_plan_call(&r->plan, call->inputs, r->sequence->parts[0].native);
-    return buffers ? enqueue(r, &own, buffers)
-                   : VYRE_CALL_SLOT(dispatch_borrowed, r->backend, &own, outputs);
+    return buffers     ? enqueue(r, &own, buffers)
+           : arguments ? VYRE_CALL_SLOT(dispatch_in_place, r->backend, &own, arguments)
+                       : VYRE_CALL_SLOT(dispatch_borrowed, r->backend, &own, outputs);
 }
 
 static vyre_status run_on_device(run *r, const vyre_call *call, vyre_output *outputs) {
@@ -712,10 +713,11 @@ static vyre_status run_on_host(run *r, const vyre_call *call, vyre_output *outpu
     return take_from_host(r, outputs);
 }
 
-vyre_status vyre_sequence_run(const vyre_sequence *s, const vyre_call *call, vyre_output *outputs) {
+vyre_status vyre_sequence_run(const vyre_sequence *s, const vyre_call *call, vyre_output *outputs,
+                              const vyre_output *arguments) {
     run r;
     VYRE_TRY(begin_run(&r, s, call, vyre_backend_has_residents(s->backend)));
-    return end_run(&r, s->whole     ? run_whole(&r, call, outputs, NULL)
+    return end_run(&r, s->whole     ? run_whole(&r, call, outputs, arguments, NULL)
                        : r.resident ? run_on_device(&r, call, outputs)
                                     : run_on_host(&r, call, outputs));
 }
@@ -765,5 +767,6 @@ vyre_status vyre_sequence_run_resident(const vyre_sequence *s, const vyre_call *
                                        const uint64_t *buffers) {
     run r;
     VYRE_TRY(begin_run(&r, s, call, true));
-    return end_run(&r, s->whole ? run_whole(&r, call, NULL, buffers) : run_on_buffers(&r, buffers));
+    return end_run(&r, s->whole ? run_whole(&r, call, NULL, NULL, buffers)
+                                : run_on_buffers(&r, buffers));
 }

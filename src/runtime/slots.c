@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "ir/program.h"
 #include "trace/trace.h"
 
 static vyre_status unsupported(const vyre_backend *backend, const char *feature) {
@@ -126,6 +127,16 @@ vyre_status vyre_outputs_settle(vyre_output *aside, vyre_output *outputs, size_t
     return status;
 }
 
+void vyre_outputs_in_place(const vyre_call *call, const vyre_output *arguments,
+                           vyre_output *out_outputs) {
+    const vyre_ir *ir = vyre_program_ir(call->program);
+    for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
+        if (vyre_ir_is_output(ir, arg)) {
+            *out_outputs++ = arguments[arg];
+        }
+    }
+}
+
 const vyre_timing vyre_no_times = {
     .wall_ns = VYRE_NO_TIME,
     .device_ns = VYRE_NO_TIME,
@@ -190,6 +201,12 @@ uint32_t vyre_any_invocations(const vyre_backend *backend) {
         vyre_output *aside = vyre_outputs_aside(outputs, call->output_count);                      \
         vyre_status status = aside ? self->slots->dispatch_borrowed(self, call, aside) : VYRE_OK;  \
         return vyre_outputs_settle(aside, outputs, call->output_count, status);                    \
+    }                                                                                              \
+    static vyre_status prefix##_dispatch_in_place(const subject *self, const vyre_call *call,      \
+                                                  const vyre_output *arguments) {                  \
+        vyre_output outputs[VYRE_LIMIT_ARGUMENTS];                                                 \
+        vyre_outputs_in_place(call, arguments, outputs);                                           \
+        return prefix##_dispatch_borrowed_into(self, call, outputs); /* aside */                   \
     }
 
 DERIVED_FORMS(default, vyre_backend)
@@ -447,6 +464,11 @@ static vyre_status through_dispatch_borrowed_into(const vyre_native *native, con
     return native->backend->slots->dispatch_borrowed_into(native->backend, call, outputs);
 }
 
+static vyre_status through_dispatch_in_place(const vyre_native *native, const vyre_call *call,
+                                             const vyre_output *arguments) {
+    return native->backend->slots->dispatch_in_place(native->backend, call, arguments);
+}
+
 static vyre_status pipeline_enqueue(const vyre_native *native, const vyre_call *call,
                                     const uint64_t *buffers, uint64_t *out_ticket) {
     vyre_timing timing;
@@ -657,6 +679,7 @@ vyre_status vyre_native_adopt(const vyre_native *made, const vyre_backend *backe
         table->dispatch_borrowed = through_dispatch_borrowed;
         table->dispatch_borrowed_timed = through_dispatch_borrowed_timed;
         table->dispatch_borrowed_into = through_dispatch_borrowed_into;
+        table->dispatch_in_place = through_dispatch_in_place;
     }
     VYRE_PIPELINE_SLOTS(FILL_PIPELINE)
     if (!adopted) {

@@ -37,6 +37,7 @@
     X(device_lost)                                                                                 \
     X(try_recover)                                                                                 \
     X(destroy)                                                                                     \
+    X(dispatch_in_place)                                                                           \
     X(resident_import)                                                                             \
     X(resident_address)                                                                            \
     X(resident_range)                                                                              \
@@ -50,7 +51,8 @@
     X(dispatch_borrowed_into)                                                                      \
     X(enqueue)                                                                                     \
     X(size_bytes)                                                                                  \
-    X(destroy)
+    X(destroy)                                                                                     \
+    X(dispatch_in_place)
 
 /* Whether a host of one ABI takes a table that needs another. */
 bool vyre_abi_suits(uint32_t needed, uint32_t host);
@@ -93,6 +95,10 @@ VYRE_MUST_USE vyre_status vyre_outputs_check(const vyre_output *given, const vyr
 vyre_output *vyre_outputs_aside(const vyre_output *outputs, size_t count);
 VYRE_MUST_USE vyre_status vyre_outputs_settle(vyre_output *aside, vyre_output *outputs,
                                               size_t count, vyre_status status);
+
+/* What of the arguments of a run in place it writes, call->output_count of them. */
+void vyre_outputs_in_place(const vyre_call *call, const vyre_output *arguments,
+                           vyre_output *out_outputs);
 
 /* Times of a run that was not timed, and of one with wall time alone. */
 extern const vyre_timing vyre_no_times;

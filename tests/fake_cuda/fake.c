@@ -358,7 +358,7 @@ CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream
                         (fake_work){.kind = WORK_COPY, .to = to, .from = start_of, .bytes = bytes});
         } else {
             fake_finish(stream);
-            if (!fake.fault && fake_block_holds(start_of, bytes)) {
+            if (!fake.fault && fake_memory_holds(start_of, bytes)) {
                 memcpy(to, start_of, bytes);
             } else {
                 result = fake.fault = CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -376,11 +376,24 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
-    INSIDE(cuMemsetD8Async, {
-        result = value ? (CUresult)ERROR_INVALID_VALUE : CUDA_SUCCESS;
-        fake_append(stream,
-                    (fake_work){.kind = WORK_FILL, .to = (uint8_t *)(uintptr_t)to, .bytes = bytes});
-    });
+    INSIDE(cuMemsetD8Async, result = fake_fill(to, value, 1, bytes, stream));
+}
+
+CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream) {
+    INSIDE(cuMemsetD16Async, result = fake_fill(to, value, 2, count, stream));
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream) {
+    INSIDE(cuMemsetD32Async, result = fake_fill(to, value, 4, count, stream));
+}
+
+CUresult cuPointerGetAttribute(void *value, int which, CUdeviceptr address) {
+    INSIDE(cuPointerGetAttribute, result = fake_pointer_attribute(value, which, address));
+}
+
+CUresult cuStreamIsCapturing(CUstream stream, int *is_capturing) {
+    (void)stream;
+    INSIDE(cuStreamIsCapturing, *is_capturing = fake.spec.is_capturing);
 }
 
 CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
@@ -413,9 +426,15 @@ CUresult cuStreamSynchronize(CUstream stream) {
     });
 }
 
+static void step_all(void) {
+    for (CUstream s = fake.streams; s; s = s->next) {
+        fake_step(s);
+    }
+}
+
 CUresult cuStreamQuery(CUstream stream) {
     INSIDE(cuStreamQuery, {
-        fake_step(stream);
+        step_all();
         result = fake.fault ? fake.fault : stream->first ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
     });
 }
@@ -449,12 +468,6 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
     INSIDE(cuEventRecord, fake_append(stream, (fake_work){.kind = WORK_RECORD,
                                                           .event = event,
                                                           .number = ++event->recorded}));
-}
-
-static void step_all(void) {
-    for (CUstream s = fake.streams; s; s = s->next) {
-        fake_step(s);
-    }
 }
 
 CUresult cuEventQuery(CUevent event) {

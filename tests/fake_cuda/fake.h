@@ -49,6 +49,8 @@ typedef struct fake_spec {
     uint64_t memory_bytes;
     bool fails_to_reset; /* the context cannot be had again after a fault */
     bool is_inexact;     /* the probe finds wrong sums */
+    bool is_capturing;   /* every stream records a graph */
+    int memory_device;   /* what memory of the device belongs to */
     const char *log;     /* of the compiler; not NULL: it refuses everything */
     uint32_t compile_ms; /* how long it takes */
 } fake_spec;

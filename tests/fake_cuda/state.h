@@ -42,7 +42,8 @@ typedef struct fake_work {
     const uint8_t *from;
     size_t bytes;
     CUevent event;
-    uint64_t number; /* of a record */
+    uint64_t number;      /* of a record */
+    uint32_t value, unit; /* of a fill: what it repeats, and its bytes; 0: zeros */
     CUfunction function;
     uint8_t *own; /* parameters of a kernel, or bytes that were taken at once */
     uint32_t grid[3], threads, dynamic_bytes;
@@ -86,9 +87,16 @@ bool fake_block_holds(const void *address, size_t bytes);
 void *fake_pages_make(size_t bytes);
 bool fake_pages_free(void *pages);
 bool fake_pages_hold(const void *address);
+/* Whether it is memory that the device reaches. */
+bool fake_memory_holds(const void *address, size_t bytes);
 
-/* Work. All in the lock. */
+/* Work. All in the lock. The stream NULL is there, too. */
+CUstream fake_stream_of(CUstream stream);
 void fake_append(CUstream stream, fake_work work);
+/* A fill that repeats a value of so many bytes. */
+CUresult fake_fill(CUdeviceptr to, unsigned value, unsigned unit, size_t count, CUstream stream);
+/* What the driver knows of an address. */
+CUresult fake_pointer_attribute(void *value, int which, CUdeviceptr address);
 /* One step of a stream; whether there is more. */
 bool fake_step(CUstream stream);
 /* Runs a stream until it is empty, and lets others in meanwhile. */

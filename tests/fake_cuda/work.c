@@ -115,12 +115,59 @@ bool fake_pages_hold(const void *address) {
     return holds(pages, address, 1);
 }
 
+bool fake_memory_holds(const void *address, size_t bytes) {
+    return holds(blocks, address, bytes) || holds(pages, address, bytes);
+}
+
+/* The stream that all share who name none. */
+static CUstream legacy;
+
+CUstream fake_stream_of(CUstream stream) {
+    if (!stream && !legacy) {
+        legacy = calloc(1, sizeof *legacy);
+        legacy->next = fake.streams;
+        fake.streams = legacy;
+    }
+    return stream ? stream : legacy;
+}
+
 void fake_append(CUstream stream, fake_work work) {
+    stream = fake_stream_of(stream);
     fake_work *own = malloc(sizeof *own);
     *own = work;
     own->next = NULL;
     *(stream->last ? &stream->last->next : &stream->first) = own;
     stream->last = own;
+}
+
+CUresult fake_fill(CUdeviceptr to, unsigned value, unsigned unit, size_t count, CUstream stream) {
+    if (to % unit) {
+        return ERROR_INVALID_VALUE;
+    }
+    fake_append(stream, (fake_work){.kind = WORK_FILL,
+                                    .to = (uint8_t *)(uintptr_t)to,
+                                    .bytes = count * unit,
+                                    .value = value,
+                                    .unit = unit});
+    return CUDA_SUCCESS;
+}
+
+/* Blocks are the device's, pages are pinned; nothing else is known. */
+CUresult fake_pointer_attribute(void *value, int which, CUdeviceptr address) {
+    const void *at = (const void *)(uintptr_t)address;
+    bool is_block = fake_block_holds(at, 1);
+    if (!is_block && !fake_pages_hold(at)) {
+        return ERROR_INVALID_VALUE;
+    }
+    if (which == CU_POINTER_ATTRIBUTE_DEVICE_POINTER) {
+        *(CUdeviceptr *)value = address;
+        return CUDA_SUCCESS;
+    }
+    *(int *)value = which == CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+                        ? (is_block ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST)
+                    : which == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL ? fake.spec.memory_device
+                                                                   : 0;
+    return CUDA_SUCCESS;
 }
 
 static fake_result run_kernel(const fake_work *work) {
@@ -154,8 +201,10 @@ static bool run_work(fake_work *work) {
         }
         break;
     case WORK_FILL:
-        if (fake_block_holds(work->to, work->bytes)) {
-            memset(work->to, 0, work->bytes);
+        if (fake_memory_holds(work->to, work->bytes)) {
+            for (size_t i = 0; i < work->bytes; i++) {
+                work->to[i] = (uint8_t)(work->value >> 8 * (work->unit ? i % work->unit : 0));
+            }
         } else {
             result = FAKE_FAULT;
         }
@@ -197,6 +246,7 @@ static void step_others(CUstream stream) {
 }
 
 void fake_finish(CUstream stream) {
+    stream = fake_stream_of(stream);
     while (fake_step(stream)) {
         step_others(stream);
         pthread_mutex_unlock(&fake.lock);
@@ -221,6 +271,7 @@ void fake_finish_all(void) {
 }
 
 void fake_drop_all(void) {
+    legacy = NULL;
     while (fake.streams) {
         CUstream stream = fake.streams;
         fake.streams = stream->next;

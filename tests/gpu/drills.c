@@ -8,6 +8,7 @@
  *     gpu_drills turns        `repeat while` of many turns, held against the reference
  *     gpu_drills arithmetic   what is written in another way than it is defined: the same bytes
  *     gpu_drills halves       f16 and bf16: all inputs of functions, and fma with one rounding
+ *     gpu_drills share        device memory, pinned memory and a stream of the caller
  *
  * One line each, exit status 0 if it went well. */
 #define _GNU_SOURCE
@@ -22,6 +23,7 @@
 
 #include <vyre/vyre.h>
 
+#include "backend/cuda/runtime/driver.h"
 #include "backend/cuda/runtime/executable.h"
 #include "base/clock.h"
 #include "loops.h"
@@ -461,14 +463,158 @@ static void drill_turns(void) {
     printf("turns: %u runs, the same bytes as the reference\n", runs);
 }
 
+/* A caller's own memory and stream, through the driver. */
+typedef struct caller {
+    const cuda_table *cuda;
+    CUdevice handle;
+    CUcontext context;
+    CUstream stream;
+    CUdeviceptr x, y, z;
+    uint32_t *pinned;
+} caller;
+
+enum { SHARED = 1 << 20, SHARED_BYTES = SHARED * 4 };
+
+static void driver(CUresult result, int line) {
+    CHECK(!result, "the driver gives %d at line %d", result, line);
+}
+#define DRIVER(call) driver((call), __LINE__)
+
+static void caller_start(caller *c) {
+    void *pages;
+    must(cuda_driver_open(&c->cuda));
+    DRIVER(c->cuda->cuDeviceGet(&c->handle, 0));
+    DRIVER(c->cuda->cuDevicePrimaryCtxRetain(&c->context, c->handle));
+    DRIVER(c->cuda->cuCtxSetCurrent(c->context));
+    DRIVER(c->cuda->cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING));
+    DRIVER(c->cuda->cuMemAlloc(&c->x, SHARED_BYTES));
+    DRIVER(c->cuda->cuMemAlloc(&c->y, SHARED_BYTES));
+    DRIVER(c->cuda->cuMemAlloc(&c->z, SHARED_BYTES));
+    DRIVER(c->cuda->cuMemHostAlloc(&pages, SHARED_BYTES, CU_MEMHOSTALLOC_PORTABLE));
+    c->pinned = pages;
+}
+
+static void caller_end(caller *c) {
+    DRIVER(c->cuda->cuMemFreeHost(c->pinned));
+    DRIVER(c->cuda->cuMemFree(c->x));
+    DRIVER(c->cuda->cuMemFree(c->y));
+    DRIVER(c->cuda->cuMemFree(c->z));
+    DRIVER(c->cuda->cuStreamDestroy(c->stream));
+    DRIVER(c->cuda->cuCtxSetCurrent(NULL));
+    DRIVER(c->cuda->cuDevicePrimaryCtxRelease(c->handle));
+}
+
+static uint32_t released;
+
+static void count_release(void *owner) {
+    (void)owner;
+    released++;
+}
+
+static vyre_resident import(vyre_device *device, uint64_t address, uint32_t place) {
+    const vyre_memory memory = {.address = address, .size = SHARED_BYTES, .place = place};
+    vyre_resident made;
+    must(vyre_resident_import(device, &memory, count_release, NULL, &made));
+    return made;
+}
+
+/* Brings x by the caller's stream, runs, and takes y by the same stream; the host waits at the end
+ * alone. Big copies in front make a run that does not wait read too early. */
+static void share_stream(vyre_device *device, caller *c, vyre_pipeline *twice, CUstream stream,
+                         const vyre_binding *bindings) {
+    const vyre_dispatch_config config = {.flags = VYRE_DISPATCH_STREAM,
+                                         .stream = (uintptr_t)stream};
+    for (uint32_t turn = 1; turn <= 20; turn++) {
+        vyre_ticket ticket;
+        for (uint32_t i = 0; i < SHARED; i++) {
+            c->pinned[i] = i * turn;
+        }
+        DRIVER(c->cuda->cuMemsetD8Async(c->x, 0xff, SHARED_BYTES, stream));
+        DRIVER(c->cuda->cuMemcpyHtoDAsync(c->x, c->pinned, SHARED_BYTES, stream));
+        must(vyre_pipeline_enqueue(twice, bindings, 2, &config, &ticket));
+        DRIVER(c->cuda->cuMemcpyDtoDAsync(c->z, c->y, SHARED_BYTES, stream));
+        DRIVER(c->cuda->cuMemsetD8Async(c->x, 0, SHARED_BYTES, stream));
+        DRIVER(c->cuda->cuMemcpyDtoHAsync(c->pinned, c->z, SHARED_BYTES, stream));
+        DRIVER(c->cuda->cuStreamSynchronize(stream));
+        for (uint32_t i = 0; i < SHARED; i++) {
+            CHECK(c->pinned[i] == i * turn * 2, "turn %u: element %u is %u", turn, i, c->pinned[i]);
+        }
+        must(vyre_device_wait(device, ticket));
+    }
+}
+
+static void share_ranges(vyre_device *device, caller *c, const vyre_program *twice, vyre_resident x,
+                         vyre_resident y) {
+    static const uint64_t wide[2] = {UINT64_C(0x1122334455667788), 3};
+    vyre_resident half, other;
+    vyre_memory found;
+    must(vyre_resident_memory(device, y, &found));
+    CHECK(found.address == c->y && found.place == VYRE_MEMORY_DEVICE, "y lies elsewhere");
+    must(vyre_resident_range(device, x, SHARED_BYTES / 2, SHARED_BYTES / 2, &half));
+    must(vyre_resident_range(device, y, 0, SHARED_BYTES / 2, &other));
+    must(vyre_resident_fill(device, x, 0, SHARED_BYTES, &(uint32_t){5}, 4));
+    must(vyre_resident_fill(device, half, 0, SHARED_BYTES / 2, &(uint32_t){7}, 4));
+    const vyre_binding bindings[] = {vyre_named("y", vyre_bind(other)),
+                                     vyre_named("x", vyre_bind(half))};
+    must(vyre_device_dispatch_resident(device, twice, bindings, 2, NULL, NULL));
+    must(vyre_resident_copy(device, y, SHARED_BYTES / 2, x, 0, SHARED_BYTES / 2));
+    must(vyre_resident_read(device, y, 0, c->pinned, SHARED_BYTES));
+    for (uint32_t i = 0; i < SHARED; i++) {
+        CHECK(c->pinned[i] == (i < SHARED / 2 ? 14 : 5), "element %u is %u", i, c->pinned[i]);
+    }
+    must(vyre_resident_fill(device, y, 1, SHARED_BYTES - 16, wide, 16)); /* not aligned */
+    must(vyre_resident_read(device, y, 1, c->pinned, SHARED_BYTES - 16));
+    for (uint32_t i = 0; i < SHARED - 4; i++) {
+        uint32_t expected = (uint32_t)(wide[i / 2 % 2] >> 32 * (i % 2));
+        CHECK(c->pinned[i] == expected, "word %u is %x", i, c->pinned[i]);
+    }
+    must(vyre_resident_free(device, half));
+    must(vyre_resident_free(device, other));
+}
+
+static void drill_share(void) {
+    caller c = {0};
+    vyre_device *device = acquire();
+    vyre_program *twice = parse(TWICE);
+    vyre_pipeline *pipeline;
+    must(vyre_device_compile(device, twice, NULL, &pipeline));
+    caller_start(&c);
+    vyre_resident x = import(device, c.x, VYRE_MEMORY_DEVICE);
+    vyre_resident y = import(device, c.y, VYRE_MEMORY_DEVICE);
+    const vyre_binding bindings[] = {vyre_bind(x), vyre_bind(y)};
+    share_stream(device, &c, pipeline, c.stream, bindings);
+    share_stream(device, &c, pipeline, NULL, bindings); /* the legacy stream */
+    share_ranges(device, &c, twice, x, y);
+    vyre_resident pinned = import(device, (uintptr_t)c.pinned, VYRE_MEMORY_HOST);
+    must(vyre_resident_fill(device, x, 0, SHARED_BYTES, &(uint32_t){21}, 4));
+    const vyre_binding to_host[] = {vyre_bind(x), vyre_bind(pinned)};
+    must(vyre_device_dispatch_resident(device, twice, to_host, 2, NULL, NULL));
+    CHECK(c.pinned[0] == 42 && c.pinned[SHARED - 1] == 42, "pinned memory holds %u", c.pinned[0]);
+    uint32_t plain = 0;
+    vyre_resident refused;
+    const vyre_memory pageable = {
+        .address = (uintptr_t)&plain, .size = sizeof plain, .place = VYRE_MEMORY_HOST};
+    vyre_status status = vyre_resident_import(device, &pageable, NULL, NULL, &refused);
+    CHECK(vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED, "pageable memory is taken");
+    vyre_status_free(status);
+    vyre_pipeline_release(pipeline);
+    vyre_program_release(twice);
+    must(vyre_resident_free(device, x));
+    CHECK(released == 1, "%u owners were told", released);
+    vyre_device_release(device);
+    CHECK(released == 3, "%u owners were told", released);
+    caller_end(&c);
+    printf("share: 40 runs in the order of two streams, ranges, copies, fills, pinned memory\n");
+}
+
 int main(int count, char **arguments) {
     const struct {
         const char *name;
         void (*run)(void);
-    } drills[] = {{"timeout", drill_timeout},       {"trap", drill_trap},
-                  {"cancel", drill_cancel},         {"memory", drill_memory},
-                  {"artifact", drill_artifact},     {"turns", drill_turns},
-                  {"arithmetic", drill_arithmetic}, {"halves", drill_halves}};
+    } drills[] = {
+        {"timeout", drill_timeout},       {"trap", drill_trap},         {"cancel", drill_cancel},
+        {"memory", drill_memory},         {"artifact", drill_artifact}, {"turns", drill_turns},
+        {"arithmetic", drill_arithmetic}, {"halves", drill_halves},     {"share", drill_share}};
     setenv("VYRE_CACHE_LIMIT", "0", 1);
     if (getenv("GPU_DEVICE")) {
         device_name = getenv("GPU_DEVICE");
@@ -479,7 +625,7 @@ int main(int count, char **arguments) {
             return 0;
         }
     }
-    fprintf(stderr,
-            "usage: gpu_drills timeout|trap|cancel|memory|artifact|turns|arithmetic|halves\n");
+    fprintf(stderr, "usage: gpu_drills "
+                    "timeout|trap|cancel|memory|artifact|turns|arithmetic|halves|share\n");
     return 2;
 }

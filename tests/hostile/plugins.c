@@ -146,8 +146,8 @@ static void device_profile(const vyre_backend *backend, vyre_profile *out_profil
 
 static vyre_status compile_native(const vyre_backend *backend, const vyre_compile *compile,
                                   vyre_native *out_native) {
-    static const vyre_pipeline_slots other = {8,    0x7fff0000, {1, 2}, NULL, NULL,
-                                              NULL, NULL,       NULL,   NULL, NULL};
+    static const vyre_pipeline_slots other = {
+        .struct_size = 8, .abi = 0x7fff0000, .reserved = {1, 2}};
     (void)backend, (void)compile;
     if (IS(bad_pipeline)) {
         out_native->slots = &other;

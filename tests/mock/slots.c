@@ -65,9 +65,11 @@ static vyre_status check_claims(mock *self, const vyre_program *program) {
 vyre_status mock_compute(mock *self, const vyre_program *program, const vyre_input *inputs,
                          size_t count, const vyre_dispatch_config *config, vyre_output *outputs) {
     vyre_outputs own = {0};
+    vyre_dispatch_config without = *config; /* a stream, which the mock has no use for */
+    without.flags = without.stream = 0;
     vyre_status status = check_claims(self, program);
     if (!status) {
-        status = vyre_reference_run(program, inputs, count, config, NULL, &own);
+        status = vyre_reference_run(program, inputs, count, &without, NULL, &own);
     }
     for (size_t i = 0; i < own.count; i++) {
         if (own.items[i].size) {
@@ -191,6 +193,14 @@ static vyre_status slot_dispatch_borrowed_into(const vyre_backend *backend, cons
                                                vyre_output *outputs) {
     return compute(of(backend), call->program, call, outputs,
                    mock_enter(of(backend), MOCK_dispatch_borrowed_into, call, outputs, NULL));
+}
+
+static vyre_status slot_dispatch_in_place(const vyre_backend *backend, const vyre_call *call,
+                                          const vyre_output *arguments) {
+    vyre_output outputs[VYRE_LIMIT_ARGUMENTS];
+    vyre_outputs_in_place(call, arguments, outputs);
+    return compute(of(backend), call->program, call, outputs,
+                   mock_enter(of(backend), MOCK_dispatch_in_place, call, outputs, NULL));
 }
 
 static vyre_status slot_dispatch_async(const vyre_backend *backend, const vyre_call *call,
@@ -583,6 +593,13 @@ static vyre_status pipeline_dispatch_borrowed_timed(const vyre_native *native,
 static vyre_status pipeline_dispatch_borrowed_into(const vyre_native *native, const vyre_call *call,
                                                    vyre_output *outputs) {
     return pipeline_run(native, MOCK_pipeline_dispatch_borrowed_into, call, outputs);
+}
+
+static vyre_status pipeline_dispatch_in_place(const vyre_native *native, const vyre_call *call,
+                                              const vyre_output *arguments) {
+    vyre_output outputs[VYRE_LIMIT_ARGUMENTS];
+    vyre_outputs_in_place(call, arguments, outputs);
+    return pipeline_run(native, MOCK_pipeline_dispatch_in_place, call, outputs);
 }
 
 static vyre_status pipeline_enqueue(const vyre_native *native, const vyre_call *call,

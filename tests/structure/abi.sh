@@ -151,9 +151,9 @@ change() { # NAME (growth|break) PERL
 
 # shellcheck disable=SC2016 # the $1 are perl's
 drill() {
-    local slot='(void \(\*destroy\)\(const vyre_backend \*backend\);)'
-    change "a slot at the end" growth "s/$slot/\$1 void (*later)(void);/"
-    change "two slots at the end" growth "s/$slot/\$1 void (*later)(void); int (*last)(int);/"
+    local end='(\};\s*#define VYRE_BACKEND_HEAD)'
+    change "a slot at the end" growth "s/$end/void (*later)(void); \$1/"
+    change "two slots at the end" growth "s/$end/void (*later)(void); int (*last)(int); \$1/"
     change "a service at the end" growth 's/(void \(\*program_release\)[^;]*;)/$1 void (*later)(void);/'
     change "a field of a row" growth 's/(uint32_t rank;)(\s*\} vyre_precedence)/$1 uint64_t later[2];$2/'
     change "an enumerator" growth 's/(VYRE_FAIL_BACKEND = 12)/$1, VYRE_FAIL_LATER = 13/'
@@ -164,7 +164,7 @@ drill() {
     change "two slots the other way round" break 's/(    bool \(\*ticket_done\)[^;]*;)(\s*)(vyre_status \(\*ticket_wait\)[^;]*;)/$3$2$1/'
     change "one more parameter" break 's/(\(\*resident_free\)\(const vyre_backend \*backend, uint64_t buffer)/$1, int how/'
     change "another result" break 's/uint32_t (\(\*features\))/uint64_t $1/'
-    change "a slot at the end and another one changed" break "s/$slot/\$1 void (*later)(void);/; s/uint32_t (\\(\\*features\\))/uint64_t \$1/"
+    change "a slot at the end and another one changed" break "s/$end/void (*later)(void); \$1/; s/uint32_t (\\(\\*features\\))/uint64_t \$1/"
     change "another name" break 's/max_output_bytes/most_output_bytes/g'
     change "another type" break 's/uint64_t wall_ns/int64_t wall_ns/'
     change "a longer structure" break 's/(uint64_t reserved\[4\];)(\s*\} vyre_call)/$1 uint64_t later;$2/'

@@ -84,7 +84,7 @@ build_and_run() {
 echo "examples/api:"
 build_and_run "$cc" -std=c17 examples/api/run.c | grep -x '3 5 7'
 build_and_run "$cc" -std=c17 examples/api/compile.c | tail -1 | grep -x 18
-build_and_run "$cc" -std=c17 examples/api/resident.c | grep -x 'resident: 1024 2048 3072'
+build_and_run "$cc" -std=c17 examples/api/resident.c | grep -x 'imported: 1 4, 10 16'
 build_and_run "$cc" -std=c17 examples/api/operation.c | grep -x 6
 build_and_run "$cc" -std=c17 examples/api/build.c | grep -x '0 1.5 0 4.5'
 echo "from C++:"

@@ -40,6 +40,9 @@ static void walk_host_runs(vyre_pipeline *pipeline) {
     expect_ok(vyre_pipeline_dispatch(pipeline, &input, 1, NULL, &outputs));
     expect_ok(vyre_pipeline_dispatch_into(pipeline, &input, 1, NULL, &outputs));
     expect_twice(&outputs);
+    const vyre_output arguments[] = {{(uint8_t *)x, sizeof x}, given};
+    expect_ok(vyre_pipeline_dispatch_in_place(pipeline, arguments, 2, NULL));
+    expect_numbers(owned, CONTRACT_LENGTH, 2);
     expect_ok(vyre_pipeline_dispatch_timed(pipeline, &input, 1, NULL, &outputs, &timing));
     assert_int_equal(timing.device_ns, 700); /* as the mock says */
     expect_twice(&outputs);

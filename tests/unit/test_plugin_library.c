@@ -14,12 +14,12 @@ static void library_refused_with_reason_and_fix(void **state) {
     static const struct {
         const char *name, *reason, *fix;
     } rows[] = {
-        {"wrong_major", "ABI 2.0, whose major number differs from that of 1.2", "build it against"},
-        {"wrong_minor", "needs ABI 1.3, and this version of vyre has 1.2", "upgrade vyre"},
+        {"wrong_major", "ABI 2.0, whose major number differs from that of 1.3", "build it against"},
+        {"wrong_minor", "needs ABI 1.4, and this version of vyre has 1.3", "upgrade vyre"},
         {"short_bundle", "bundle", "VYRE_BUNDLE_HEAD"},
         {"short_rows", "rows of 8, 16 and 16 bytes", "VYRE_BUNDLE_HEAD"},
         {"no_symbol", "has no symbol vyre_backend_query", "default visibility"},
-        {"no_answer", "does not support ABI 1.2", "upgrade vyre"},
+        {"no_answer", "does not support ABI 1.3", "upgrade vyre"},
         {"unresolved", "nobody_defines_this", "run ldd"},
         {"bad_letters", "`Bad:Letters`", "a-z, digits"},
         {"no_id", "no ID", "set the backend's ID in every entry"},

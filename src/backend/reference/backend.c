@@ -39,6 +39,14 @@ static vyre_status dispatch(const vyre_backend *backend, const vyre_call *call,
     return status;
 }
 
+/* A run writes its outputs when it is over. */
+static vyre_status dispatch_in_place(const vyre_backend *backend, const vyre_call *call,
+                                     const vyre_output *arguments) {
+    vyre_output outputs[VYRE_LIMIT_ARGUMENTS];
+    vyre_outputs_in_place(call, arguments, outputs);
+    return dispatch(backend, call, outputs);
+}
+
 /* Resident buffers are memory of the host; the number is the address of this. */
 typedef struct resident {
     uint8_t *data; /* in `own`, in another one's, or the caller's */
@@ -202,6 +210,7 @@ static const vyre_backend_slots slots = {
     .max_invocations_per_workgroup = vyre_any_invocations,
     .max_storage_buffer_bytes = max_storage_buffer_bytes,
     .destroy = destroy,
+    .dispatch_in_place = dispatch_in_place,
     .resident_import = resident_import,
     .resident_address = resident_address,
     .resident_range = resident_range,

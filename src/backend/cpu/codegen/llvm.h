@@ -12,17 +12,24 @@
 
 /* What is known once it is open; valid as long as the process. */
 typedef struct cpu_llvm_info {
-    const char *version;  /* "LLVM 19.1.7" */
+    const char *version;  /* "LLVM 19.1.7", "LLVM 22.1.0 of llvmlite 0.50.0" */
     const char *triple;   /* "x86_64-pc-linux-gnu" */
     const char *cpu;      /* "znver3" */
     const char *features; /* "+avx2,-avx512f,..." */
     const char *path;     /* of the library's file, as the dynamic linker names it */
 } cpu_llvm_info;
 
-/* Opens a library by its name, or with NULL the newest of versions 16 to 19. The first that opens
- * stays open; later calls return that one. UNAVAILABLE where there is none that can be used,
- * OUT_OF_MEMORY where there is one and no memory for it. */
-VYRE_MUST_USE vyre_status cpu_llvm_open(const char *library, cpu_llvm_info *out_info);
+/* Which library to open. */
+typedef struct cpu_llvm_search {
+    const char
+        *library; /* libLLVM or libllvmlite by its name; NULL: the newest libLLVM, 16 to 22 */
+    const char *llvmlite; /* libllvmlite.so, if that finds none; NULL: not known */
+    bool is_own_process;  /* LLVM may end it; llvmlite's needs that */
+} cpu_llvm_search;
+
+/* Opens a library. The first that opens stays open; later calls return that one. UNAVAILABLE where
+ * there is none that can be used, OUT_OF_MEMORY where there is one and no memory for it. */
+VYRE_MUST_USE vyre_status cpu_llvm_open(const cpu_llvm_search *search, cpu_llvm_info *out_info);
 
 /* Narrows the description of a CPU to a level of x86-64, by its number in CPU_FEATURE_LEVELS; 0
  * leaves it. INVALID_ARGUMENT if the CPU lacks the level. */
@@ -37,6 +44,10 @@ typedef enum cpu_llvm_form {
     CPU_LLVM_ASSEMBLY, /* text, for people */
     CPU_LLVM_IR        /* text, after optimisation, for people */
 } cpu_llvm_form;
+
+/* What LLVM has written since the last compile began, for those that hand on no diagnostics. The
+ * size of the text, which ends with NUL; a signal handler may call it. */
+size_t cpu_llvm_words(char *out_text, size_t capacity);
 
 /* Threads that the caller lends. `run` calls `part` for each number below `count`, on any of them,
  * and returns when all is done. */

@@ -1,8 +1,10 @@
 #include <fenv.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "backend/cpu/codegen/llvm_effort.h"
+#include "backend/cpu/codegen/llvm_lite.h"
 #include "backend/cpu/codegen/llvm_parts.h"
 #include "backend/cpu/codegen/llvm_table.h"
 #include "base/alloc.h"
@@ -164,6 +166,16 @@ void cpu_llvm_give_up(const char *reason) {
     }
 }
 
+/* What LLVM wrote where it hands on no diagnostics. Another part of the program may have been the
+ * cause; then the whole program has the same fate. */
+static void hear_words(translation *t) {
+    char words[1024];
+    if (cpu_llvm_words(words, sizeof words) && is_about_stack(words)) {
+        t->is_too_deep = true;
+        object(t, words);
+    }
+}
+
 static vyre_status no_memory(void) {
     return vyre_no_memory("for the code of a program");
 }
@@ -191,6 +203,7 @@ static vyre_status translate(const work *w, const vyre_strbuf *ir, LLVMMemoryBuf
     llvm->LLVMContextSetDiagnosticHandler(t.context, hear_diagnostic, &t);
     bool made = parse(&t, ir) && aim(&t) && verify(&t) && optimise(&t) &&
                 write_form(&t, w->form, w->out) && !t.objection[0];
+    hear_words(&t);
     if (t.is_too_deep) {
         status = vyre_status_make(
             VYRE_STATUS_UNSUPPORTED, "split it into several programs, or use another backend",
@@ -278,6 +291,7 @@ vyre_status cpu_llvm_compile(const vyre_strbuf *ir, cpu_llvm_form form, int leve
     }
     *w = (work){.llvm = llvm, .info = info, .form = form, .ir = ir, .out = out};
     w->effort = cpu_llvm_effort_of(vyre_strbuf_string(ir));
+    cpu_llvm_lite_forget();
     w->count = form == CPU_LLVM_OBJECT ? cpu_llvm_cut(ir, threads->count, w->parts) : 1;
     vyre_status status = w->count ? threads->run(translate_part, w, w->count) : no_memory();
     status = collect(w, status);

@@ -5,17 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/cpu/codegen/llvm_lite.h"
 #include "backend/cpu/codegen/llvm_table.h"
 #include "base/status.h"
 
-/* Newest first; Debian's name and that of others. */
-static const char *const candidates[] = {
-    "libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so", "libLLVM.so.18.1", "libLLVM-18.so.1",
-    "libLLVM-18.so",   "libLLVM-17.so.1", "libLLVM-17.so", "libLLVM-16.so.1", "libLLVM-16.so",
-};
-enum { OLDEST = 16, NEWEST = 19 };
+/* Of one version: the name since 18, and those that distributions had before. */
+static const char *const name_forms[] = {"libLLVM.so.%d.1", "libLLVM-%d.so.1", "libLLVM-%d.so"};
+enum { OLDEST = 15, OLDEST_LIBRARY = 16, NEWEST = 22 }; /* libLLVM 15 tells no version */
 
-static const char fix_text[] = "install libLLVM 16 to 19, on Debian the package libllvm19";
+static const char fix_text[] = "install libLLVM 16 to 22 (on Debian `apt install libllvm19`), or "
+                               "for Python `pip install vyre[cpu]`";
 static const char memory_fix_text[] =
     "free memory, or give the process more, then try again: `ulimit -v` shows a limit";
 
@@ -25,7 +24,7 @@ static llvm_table table;
 static bool is_open;
 static char why_not[512];
 static bool is_short_of_memory; /* that is why, and it may be better later */
-static char version_text[48];
+static char version_text[96];
 
 /* Finds every function; the name of one that is missing, or NULL. */
 static const char *resolve(void *library) {
@@ -69,8 +68,26 @@ static const char *initialise_target(void *library) {
 }
 #endif
 
+/* Where the library lies: the linker knows it by the address of one of its functions. */
+static const char *path_of_library(void *library, bool is_lite, const char *name) {
+    Dl_info found;
+    const void *address = dlsym(library, is_lite ? LLVM_LITE_MARK : "LLVMGetVersion");
+    return address && dladdr(address, &found) && found.dli_fname ? found.dli_fname : name;
+}
+
+/* A version of llvmlite is one of LLVM and of the patches in it. */
+static void write_version(unsigned major, unsigned minor, unsigned patch, bool is_lite,
+                          const char *path) {
+    char lite_version[32] = "";
+    if (is_lite) {
+        cpu_llvm_lite_version(path, lite_version);
+    }
+    snprintf(version_text, sizeof version_text, "LLVM %u.%u.%u%s%s%s", major, minor, patch,
+             is_lite ? " of llvmlite" : "", *lite_version ? " " : "", lite_version);
+}
+
 /* What LLVM says of the machine. The strings are LLVM's, and stay. */
-static const char *describe(void) {
+static const char *describe(bool is_lite, const char *path) {
     static char features[8192];
     unsigned major = 0, minor = 0, patch = 0;
     table.LLVMGetVersion(&major, &minor, &patch);
@@ -79,7 +96,7 @@ static const char *describe(void) {
         return "a supported version";
     }
     table.major = major;
-    snprintf(version_text, sizeof version_text, "LLVM %u.%u.%u", major, minor, patch);
+    write_version(major, minor, patch, is_lite, path);
     const char *triple = table.LLVMGetDefaultTargetTriple();
     const char *cpu = table.LLVMGetHostCPUName();
     char *found = table.LLVMGetHostCPUFeatures();
@@ -92,7 +109,7 @@ static const char *describe(void) {
         return "a target for this machine";
     }
     table.info = (cpu_llvm_info){
-        .version = version_text, .triple = triple, .cpu = cpu, .features = features};
+        .version = version_text, .triple = triple, .cpu = cpu, .features = features, .path = path};
     return NULL;
 }
 
@@ -106,15 +123,21 @@ static bool is_about_memory(const char *error) {
     return found;
 }
 
-/* Where the library lies: the linker knows it by the address of one of its functions. */
-static const char *path_of_library(const char *name) {
-    Dl_info found;
-    const void *address = *(void *const *)(const void *)&table.LLVMGetVersion;
-    return dladdr(address, &found) && found.dli_fname ? found.dli_fname : name;
+static const char *prepare(void *library) {
+    const char *missing = resolve(library);
+    return missing ? missing : initialise_target(library);
+}
+
+/* The diagnostics of llvmlite's LLVM end the process or get lost, unless it is one of its own. */
+static const char *prepare_lite(void *library, bool is_own_process) {
+    if (!is_own_process || !cpu_llvm_lite_listen()) {
+        return "a process of its own, which it needs and the system refuses";
+    }
+    return cpu_llvm_lite_fill(library, &table);
 }
 
 /* False if there is no such library; else it is open, or `why_not` says what it lacks. */
-static bool open_library(const char *name) {
+static bool open_library(const char *name, bool is_own_process) {
     void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
     if (!library) {
         const char *error = dlerror();
@@ -124,33 +147,48 @@ static bool open_library(const char *name) {
         }
         return is_short_of_memory;
     }
-    const char *missing = resolve(library);
-    missing = missing ? missing : initialise_target(library);
-    missing = missing ? missing : describe();
+    bool is_lite = dlsym(library, LLVM_LITE_MARK);
+    const char *missing = is_lite ? prepare_lite(library, is_own_process) : prepare(library);
+    missing = missing ? missing : describe(is_lite, path_of_library(library, is_lite, name));
     if (missing) {
-        snprintf(why_not, sizeof why_not, "%s was found, but lacks %s", name, missing);
-    } else {
-        table.info.path = path_of_library(name);
+        snprintf(why_not, sizeof why_not, "%s was found, but lacks %s%s", name, missing,
+                 is_lite && strstr(missing, "LLVMPY_") ? ", as before llvmlite 0.44" : "");
     }
     is_open = !missing;
     return true;
 }
 
-static void open_newest(void) {
-    snprintf(why_not, sizeof why_not, "no libLLVM was found");
-    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
-        if (open_library(candidates[i]) && (is_open || is_short_of_memory)) {
+static void open_newest(bool is_own_process) {
+    size_t count = sizeof name_forms / sizeof *name_forms;
+    for (size_t i = 0; i < (NEWEST - OLDEST_LIBRARY + 1) * count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, name_forms[i % count], NEWEST - (int)(i / count));
+        if (open_library(name, is_own_process) && (is_open || is_short_of_memory)) {
             return;
         }
     }
 }
 
-static vyre_status open_in_lock(const char *library) {
+/* The newest libLLVM, then llvmlite. */
+static void search_all(const cpu_llvm_search *search) {
+    snprintf(why_not, sizeof why_not, "neither libLLVM %d to %d nor a path to llvmlite was found",
+             OLDEST_LIBRARY, NEWEST);
+    open_newest(search->is_own_process);
+    if (!is_open && !is_short_of_memory && search->llvmlite &&
+        !open_library(search->llvmlite, search->is_own_process)) {
+        snprintf(why_not, sizeof why_not,
+                 "neither libLLVM %d to %d was found, nor does llvmlite's `%s` open",
+                 OLDEST_LIBRARY, NEWEST, search->llvmlite);
+    }
+}
+
+static vyre_status open_in_lock(const cpu_llvm_search *search) {
     is_short_of_memory = false;
-    if (!library) {
-        open_newest();
-    } else if (!open_library(library)) {
-        snprintf(why_not, sizeof why_not, "`%s`, which VYRE_LLVM names, cannot be opened", library);
+    if (!search->library) {
+        search_all(search);
+    } else if (!open_library(search->library, search->is_own_process)) {
+        snprintf(why_not, sizeof why_not, "`%s`, which VYRE_LLVM names, cannot be opened",
+                 search->library);
     }
     return is_open ? VYRE_OK
                    : vyre_status_make(is_short_of_memory ? VYRE_STATUS_OUT_OF_MEMORY
@@ -207,9 +245,9 @@ vyre_status cpu_llvm_narrow(int number, cpu_llvm_info *info) {
     return VYRE_OK;
 }
 
-vyre_status cpu_llvm_open(const char *library, cpu_llvm_info *out_info) {
+vyre_status cpu_llvm_open(const cpu_llvm_search *search, cpu_llvm_info *out_info) {
     pthread_mutex_lock(&lock);
-    vyre_status status = is_open ? VYRE_OK : open_in_lock(library);
+    vyre_status status = is_open ? VYRE_OK : open_in_lock(search);
     *out_info = table.info;
     pthread_mutex_unlock(&lock);
     return status;

@@ -1,4 +1,4 @@
-/* The part of LLVM's C interface that is used, with prototypes that fit versions 16 to 19. */
+/* The part of LLVM's C interface that is used, with prototypes that fit versions 15 to 22. */
 #ifndef VYRE_CPU_CODEGEN_LLVM_TABLE_H
 #define VYRE_CPU_CODEGEN_LLVM_TABLE_H
 

@@ -34,7 +34,9 @@ enum { CPU_LANES_SCALARS = 1000 };
     X(CPU_FEATURES, CHOICE, CPU_FEATURE_LEVELS, "auto",                                            \
       "the instructions the cpu backend may use, as a level of x86-64; auto: all the CPU has")     \
     X(LLVM, PATHS, "a library", "",                                                                \
-      "the libLLVM that the cpu backend opens instead of the newest it finds")
+      "the libLLVM or libllvmlite.so that the cpu backend opens instead of the newest it finds")   \
+    X(LLVMLITE, PATHS, "the path of libllvmlite.so", "",                                           \
+      "llvmlite's library, which the cpu backend opens if it finds no libLLVM")
 
 CPU_OPTIONS(VYRE_OPTION_DECLARE)
 

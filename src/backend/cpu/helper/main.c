@@ -1,6 +1,7 @@
 /* The process that LLVM runs in. The library carries it as bytes and starts it:
  *
- *   vyre-llvm [LIBRARY]     socket 3 is the library's; LIBRARY is what VYRE_LLVM names
+ *   vyre-llvm LIBRARY LLVMLITE    socket 3 is the library's; LIBRARY is what VYRE_LLVM names, and
+ *                                 LLVMLITE where llvmlite's library lies; either may be empty
  *
  * The main thread works, and shares what it does with others. One thread does nothing but wait for
  * the end of the socket: then the library is gone, and nobody needs what LLVM is at. */
@@ -93,6 +94,32 @@ static bool is_short_of_memory(void) {
             fields[0] * page + (CPU_HELPER_BYTES >> 3) > space.rlim_cur);
 }
 
+/* What llvmlite's LLVM has written before it ends the process, as the answer to the request. False
+ * if there is no such text. */
+static bool answer_with_words(const char *mark, uint32_t code, const char *says) {
+    static const char fix[] = "use another backend, or another version of LLVM: VYRE_LLVM names it";
+    static char words[512];
+    cpu_llvm_words(words, sizeof words);
+    const char *reason = strstr(words, mark);
+    if (!reason) {
+        return false;
+    }
+    size_t size = strcspn(reason, "\n");
+    const cpu_answer head = {.code = code, .size = strlen(says) + size + 1 + sizeof fix};
+    send_all(&head, sizeof head);
+    send_all(says, strlen(says));
+    send_all(reason, size);
+    send_all("", 1);
+    send_all(fix, sizeof fix);
+    return true;
+}
+
+/* LLVM calls exit() on a diagnostic that nobody handles. */
+static void hear_exit(void) {
+    answer_with_words("error: ", VYRE_STATUS_BACKEND,
+                      "LLVM refuses the code generated for the program: ");
+}
+
 /* The end of LLVM, as a rule by abort(). The library is not the parent of this process and sees no
  * reason, so this is where it is told. */
 static void hear_end(int number) {
@@ -100,6 +127,11 @@ static void hear_end(int number) {
         .code = is_short_of_memory() ? VYRE_STATUS_OUT_OF_MEMORY : VYRE_STATUS_BACKEND,
         .signal = (uint32_t)number,
     };
+    if (number == SIGABRT && head.code == VYRE_STATUS_BACKEND &&
+        answer_with_words("LLVM ERROR: ", VYRE_STATUS_UNSUPPORTED,
+                          "LLVM cannot compile the program: ")) {
+        _exit(1);
+    }
     send_all(&head, sizeof head);
     _exit(1);
 }
@@ -248,13 +280,19 @@ static void answer_info(const cpu_llvm_info *info) {
     }
 }
 
+/* An argument, NULL where it is empty. */
+static const char *argument_at(int argc, char **argv, int i) {
+    return i < argc && *argv[i] ? argv[i] : NULL;
+}
+
 int main(int argc, char **argv) {
     static char signal_stack[SIGNAL_STACK_BYTES];
     leave_the_library();
     answer(CPU_ANSWER_HERE, NULL, 0);
     use_signal_stack(signal_stack);
     cpu_llvm_info info;
-    vyre_status status = start_watching() ? cpu_llvm_open(argc > 1 ? argv[1] : NULL, &info)
+    const cpu_llvm_search search = {argument_at(argc, argv, 1), argument_at(argc, argv, 2), true};
+    vyre_status status = start_watching() ? cpu_llvm_open(&search, &info)
                                           : vyre_no_memory("for a thread of LLVM's process");
     if (status || chdir("/") != 0) { /* the folder we were started in may go, or its disk */
         answer_failure(status ? status
@@ -262,6 +300,7 @@ int main(int argc, char **argv) {
         return 0;
     }
     answer_info(&info);
+    atexit(hear_exit);
     for (;;) {
         cpu_request request;
         receive_all(&request, sizeof request);

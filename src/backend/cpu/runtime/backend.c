@@ -70,6 +70,26 @@ static vyre_status dispatch(const vyre_backend *backend, const vyre_call *call,
     return status;
 }
 
+static vyre_status run_in_place(const cpu_executable *executable, const vyre_call *call,
+                                const vyre_output *arguments) {
+    uint8_t *memory[VYRE_LIMIT_ARGUMENTS];
+    atomic_uint stop = 0;
+    for (size_t i = 0; i < call->argument_count; i++) {
+        memory[i] = arguments[i].data;
+    }
+    return cpu_run_resident(executable, call, memory, &stop);
+}
+
+static vyre_status dispatch_in_place(const vyre_backend *backend, const vyre_call *call,
+                                     const vyre_output *arguments) {
+    (void)backend;
+    cpu_executable *executable;
+    VYRE_TRY(executable_of(call, &executable));
+    vyre_status status = run_in_place(executable, call, arguments);
+    cpu_executable_release(executable);
+    return status;
+}
+
 static vyre_status start(const vyre_call *call, vyre_output *outputs, bool is_borrowed,
                          vyre_pending_run *out_run) {
     cpu_executable *executable;
@@ -247,6 +267,11 @@ static vyre_status pipeline_dispatch(const vyre_native *executable, const vyre_c
     return cpu_run_host(executable->state, call, outputs, &stop);
 }
 
+static vyre_status pipeline_dispatch_in_place(const vyre_native *executable, const vyre_call *call,
+                                              const vyre_output *arguments) {
+    return run_in_place(executable->state, call, arguments);
+}
+
 /* Runs that only read a buffer may be enqueued at the same time, in any order. */
 static void raise_ticket(atomic_ullong *last, uint64_t ticket) {
     unsigned long long before = atomic_load(last);
@@ -284,6 +309,7 @@ static const vyre_pipeline_slots pipeline_slots = {
     .enqueue = pipeline_enqueue,
     .size_bytes = pipeline_size_bytes,
     .destroy = pipeline_destroy,
+    .dispatch_in_place = pipeline_dispatch_in_place,
 };
 
 static vyre_status compile(const vyre_backend *backend, const vyre_compile *compile,
@@ -379,6 +405,7 @@ static const vyre_backend_slots slots = {
     .flush = flush,
     .shutdown = flush,
     .destroy = destroy,
+    .dispatch_in_place = dispatch_in_place,
     .resident_import = resident_import,
     .resident_address = resident_address,
     .resident_range = resident_range,

@@ -21,4 +21,4 @@ const vyre_builtin cpu_builtin = {.bundle = &cpu_bundle,
                                   .stages = stages,
                                   .options = options,
                                   .measure = cpu_bandwidth_learn,
-                                  .note = cpu_compiler_note};
+                                  .note = cpu_compiler_describe};

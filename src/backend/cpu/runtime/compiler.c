@@ -1,11 +1,14 @@
 #include "backend/cpu/runtime/compiler.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <pthread.h>
 #include <sys/resource.h>
+
+#include <vyre/registry.h>
 
 #include "backend/cpu/codegen/llvm_message.h"
 #include "backend/cpu/codegen/option.h"
@@ -35,7 +38,8 @@ static pthread_mutex_t info_lock = PTHREAD_MUTEX_INITIALIZER; /* taken before th
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
 static place places[MOST_HELPERS];
-static char note[256]; /* why LLVM runs in this process */
+static char note[256];              /* why LLVM runs in this process */
+static char offered_path[PATH_MAX]; /* by vyre_llvmlite_set */
 
 static void init_condition(void) {
     pthread_condattr_t attributes;
@@ -77,6 +81,21 @@ static void init(void) {
 static const char *library_name(void) {
     vyre_option_info chosen = vyre_option_describe(VYRE_OPTION_LLVM);
     return chosen.from_environment ? chosen.text : NULL;
+}
+
+/* Where llvmlite's library lies, NULL if nobody says. In the lock. */
+static const char *llvmlite_in_lock(void) {
+    vyre_option_info chosen = vyre_option_describe(VYRE_OPTION_LLVMLITE);
+    return chosen.from_environment ? chosen.text : offered_path[0] ? offered_path : NULL;
+}
+
+/* The same without the lock, in `out_path`. */
+static const char *llvmlite_path(char out_path[PATH_MAX]) {
+    pthread_mutex_lock(&lock);
+    const char *path = llvmlite_in_lock();
+    snprintf(out_path, PATH_MAX, "%s", path ? path : "");
+    pthread_mutex_unlock(&lock);
+    return out_path[0] ? out_path : NULL;
 }
 
 static vyre_status late(uint64_t deadline_ns) {
@@ -227,7 +246,7 @@ static place *find_place(uint32_t most, bool *out_is_new, int *out_error) {
         free_place = !free_place && at->state == PLACE_FREE ? at : free_place;
     }
     if (free_place) {
-        *out_error = cpu_helper_start(library_name(), &free_place->helper);
+        *out_error = cpu_helper_start(library_name(), llvmlite_in_lock(), &free_place->helper);
         free_place->state = *out_error ? PLACE_FREE : PLACE_BUSY;
         *out_is_new = true;
     }
@@ -293,8 +312,10 @@ static vyre_status check_room(void) {
 
 /* Opens libLLVM in this process. */
 static vyre_status open_here(cpu_llvm_info *out_info) {
+    char path[PATH_MAX];
     VYRE_TRY(check_room());
-    return cpu_llvm_open(library_name(), out_info);
+    const cpu_llvm_search search = {library_name(), llvmlite_path(path), false};
+    return cpu_llvm_open(&search, out_info);
 }
 
 static vyre_status run_here(const vyre_strbuf *ir, cpu_llvm_form form, int level,
@@ -359,7 +380,8 @@ static void store_info(const vyre_strbuf *told) {
     const vyre_strbuf *text = is_news ? told : &own;
     cpu_llvm_info info;
     if ((is_news || !kept.is_stored) && split_info(text->data, text->size, &info)) {
-        cpu_library_remember(library_name(), info.path, text);
+        char path[PATH_MAX];
+        cpu_library_remember(library_name(), llvmlite_path(path), info.path, text);
         kept.is_stored = true;
     }
     pthread_mutex_unlock(&info_lock);
@@ -459,7 +481,9 @@ static vyre_status look_up_info(void) {
         return vyre_status_make(missing.code, missing.fix, "%s", missing.message);
     }
     vyre_strbuf text = {0};
-    bool recalled = cpu_library_recall(library_name(), &text) && keep_info(&text, true);
+    char path[PATH_MAX];
+    bool recalled =
+        cpu_library_recall(library_name(), llvmlite_path(path), &text) && keep_info(&text, true);
     vyre_strbuf_free(&text);
     vyre_status status = recalled ? VYRE_OK : find_info();
     keep_failure(status);
@@ -476,6 +500,39 @@ vyre_status cpu_compiler_info(cpu_llvm_info *out_info) {
     *out_info = known;
     pthread_mutex_unlock(&info_lock);
     return status ? status : cpu_llvm_narrow(level, out_info);
+}
+
+vyre_status vyre_llvmlite_set(const char *path) {
+    path = path ? path : "";
+    if ((*path && *path != '/') || strlen(path) >= sizeof offered_path) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "pass the absolute path of libllvmlite.so",
+                                "`%.200s` is no absolute path of llvmlite's library", path);
+    }
+    pthread_once(&once, init);
+    pthread_mutex_lock(&info_lock);
+    pthread_mutex_lock(&lock);
+    snprintf(offered_path, sizeof offered_path, "%s", path);
+    missing.code = VYRE_STATUS_OK; /* there may be one now */
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&info_lock);
+    return VYRE_OK;
+}
+
+const char *cpu_compiler_describe(void) {
+    static char text[PATH_MAX + 512]; /* in the lock; the same from the first call on */
+    cpu_llvm_info info;
+    const char *why = cpu_compiler_note();
+    vyre_status status = cpu_compiler_info(&info);
+    bool is_known = !status;
+    vyre_status_free(status);
+    pthread_mutex_lock(&lock);
+    if (is_known && !text[0]) {
+        snprintf(text, sizeof text, "%s from %s%s%s", info.version, info.path, why ? "; " : "",
+                 why ? why : "");
+    }
+    pthread_mutex_unlock(&lock);
+    return is_known ? text : why;
 }
 
 const char *cpu_compiler_note(void) {

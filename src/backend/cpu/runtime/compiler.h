@@ -12,13 +12,18 @@
 #include "backend/cpu/codegen/llvm.h"
 
 /* Describes libLLVM and the CPU; valid as long as the process. An earlier process may have stored
- * the description; otherwise this starts a helper. UNAVAILABLE where there is no libLLVM. */
+ * the description; otherwise this starts a helper. UNAVAILABLE where there is neither libLLVM nor
+ * llvmlite. */
 VYRE_MUST_USE vyre_status cpu_compiler_info(cpu_llvm_info *out_info);
 
 /* Like cpu_llvm_compile. TIMEOUT if LLVM is not done at the deadline, by vyre_now_ns; 0: none but
  * the one that ends a helper which never answers. `out` must be empty, and stays so on an error. */
 VYRE_MUST_USE vyre_status cpu_compiler_run(const vyre_strbuf *ir, cpu_llvm_form form,
                                            uint64_t deadline_ns, vyre_strbuf *out);
+
+/* Which LLVM that is, in a line: "LLVM 19.1.7 from /usr/lib/libLLVM.so.19.1", and what
+ * cpu_compiler_note says. */
+const char *cpu_compiler_describe(void);
 
 /* Sees whether a helper starts. Why LLVM runs in this process; NULL if it does not. */
 const char *cpu_compiler_note(void);

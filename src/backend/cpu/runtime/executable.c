@@ -334,6 +334,6 @@ static vyre_status emit_module(const vyre_emitter *emitter, const vyre_program *
 const vyre_emitter cpu_emitter = {
     .target = "native_module",
     .makes = "a relocatable object for the CPU of this machine: a function phase_N for each phase",
-    .needs = "libLLVM 16 to 19",
+    .needs = "libLLVM 16 to 22",
     .emit = emit_module,
 };

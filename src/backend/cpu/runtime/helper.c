@@ -130,9 +130,12 @@ static void close_file(int file) {
     }
 }
 
-int cpu_helper_start(const char *library, cpu_helper *out_helper) {
-    char name[] = "vyre-llvm";
-    char *const arguments[] = {name, (char *)(uintptr_t)library, NULL};
+static char *argument(const char *text) {
+    return (char *)(uintptr_t)(text ? text : "");
+}
+
+int cpu_helper_start(const char *library, const char *llvmlite, cpu_helper *out_helper) {
+    char *const arguments[] = {argument("vyre-llvm"), argument(library), argument(llvmlite), NULL};
     int pair[2] = {-1, -1};
     start s = {.program = open_program(),
                .socket = -1,

@@ -16,8 +16,8 @@ typedef struct cpu_helper {
     int process, socket;
 } cpu_helper;
 
-/* Starts one that opens the library of that name, or with NULL the newest; 0 or errno. */
-int cpu_helper_start(const char *library, cpu_helper *out_helper);
+/* Starts one that opens a library as cpu_llvm_search says; 0 or errno. */
+int cpu_helper_start(const char *library, const char *llvmlite, cpu_helper *out_helper);
 
 /* Kills it, and returns when it is gone. */
 void cpu_helper_end(cpu_helper *helper);

@@ -24,18 +24,19 @@ static void describe_file(const char *path, vyre_strbuf *out) {
 }
 
 /* Everything that decides which library the linker finds, and what it says of the CPU. */
-static void describe_search(const char *name, vyre_strbuf *out) {
+static void describe_search(const char *name, const char *llvmlite, vyre_strbuf *out) {
     const char *folders = vyre_environment_get("LD_LIBRARY_PATH");
     vyre_strbuf_puts(out, "libLLVM\n" VYRE_VERSION_STRING "\n");
     cpu_identity(out);
-    vyre_strbuf_printf(out, "\n%s\n%s\n", name ? name : "", folders ? folders : "");
+    vyre_strbuf_printf(out, "\n%s\n%s\n%s\n", name ? name : "", llvmlite ? llvmlite : "",
+                       folders ? folders : "");
     describe_file("/etc/ld.so.cache", out);
 }
 
 /* The text begins behind a line about the library's file and one with its path. */
-bool cpu_library_recall(const char *name, vyre_strbuf *out_text) {
+bool cpu_library_recall(const char *name, const char *llvmlite, vyre_strbuf *out_text) {
     vyre_strbuf key = {0}, found = {0}, file = {0};
-    describe_search(name, &key);
+    describe_search(name, llvmlite, &key);
     bool known = cpu_recall(kind, &key, &found);
     char *line = known ? strchr(found.data, '\n') : NULL;
     char *end = line ? strchr(line + 1, '\n') : NULL;
@@ -52,9 +53,10 @@ bool cpu_library_recall(const char *name, vyre_strbuf *out_text) {
     return end && known && !out_text->failed;
 }
 
-void cpu_library_remember(const char *name, const char *path, const vyre_strbuf *text) {
+void cpu_library_remember(const char *name, const char *llvmlite, const char *path,
+                          const vyre_strbuf *text) {
     vyre_strbuf key = {0}, value = {0};
-    describe_search(name, &key);
+    describe_search(name, llvmlite, &key);
     if (path[0] == '/' && !strchr(path, '\n')) {
         vyre_strbuf_printf(&value, "%s\n", path);
         describe_file(path, &value);

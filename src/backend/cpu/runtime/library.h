@@ -6,9 +6,10 @@
 
 #include "base/strbuf.h"
 
-/* The text that was remembered, in `out_text`, which must be empty. `name` is what VYRE_LLVM says,
- * or NULL. */
-bool cpu_library_recall(const char *name, vyre_strbuf *out_text);
-void cpu_library_remember(const char *name, const char *path, const vyre_strbuf *text);
+/* The text that was remembered, in `out_text`, which must be empty. `name` is what VYRE_LLVM says
+ * and `llvmlite` where llvmlite is, or NULL; `path` is that of the library's file. */
+bool cpu_library_recall(const char *name, const char *llvmlite, vyre_strbuf *out_text);
+void cpu_library_remember(const char *name, const char *llvmlite, const char *path,
+                          const vyre_strbuf *text);
 
 #endif

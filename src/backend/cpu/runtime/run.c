@@ -1,7 +1,6 @@
 #include "backend/cpu/runtime/run.h"
 
-#include <fenv.h>
-
+#include "backend/cpu/runtime/arithmetic.h"
 #include "backend/cpu/runtime/fill.h"
 #include "backend/cpu/runtime/memory.h"
 #include "backend/cpu/runtime/pool.h"
@@ -343,14 +342,14 @@ static vyre_status run_swapping(run *r) {
 /* Runs the steps with the arithmetic that programs need, whatever the calling thread has set. */
 static vyre_status run_all(run *r) {
     vyre_status status = place_scratch(r);
-    fenv_t callers;
-    if (!status && (fegetenv(&callers) || fesetenv(FE_DFL_ENV))) {
+    cpu_arithmetic callers;
+    if (!status && !cpu_arithmetic_enter(&callers)) {
         status = vyre_status_make(VYRE_STATUS_UNSUPPORTED, "run it on another thread",
                                   "cannot set the floating-point environment of this thread");
     }
     if (!status) {
         status = r->swaps ? run_swapping(r) : run_steps(r, 0, r->ir->step_count);
-        fesetenv(&callers);
+        cpu_arithmetic_leave(&callers);
     }
     return status;
 }

@@ -67,6 +67,14 @@ static vyre_status dispatch(const vyre_backend *backend, const vyre_call *call,
     return dispatch_borrowed_timed(backend, call, outputs, NULL);
 }
 
+/* All inputs are on the device before the first output leaves it. */
+static vyre_status dispatch_in_place(const vyre_backend *backend, const vyre_call *call,
+                                     const vyre_output *arguments) {
+    vyre_output outputs[VYRE_LIMIT_ARGUMENTS];
+    vyre_outputs_in_place(call, arguments, outputs);
+    return dispatch(backend, call, outputs);
+}
+
 static vyre_status start(const vyre_backend *backend, const vyre_call *call, vyre_output *outputs,
                          bool is_borrowed, vyre_pending_run *out_run) {
     cuda_executable *executable;
@@ -114,6 +122,33 @@ static vyre_status resident_dispatch_timed(const vyre_backend *backend, const vy
     return status;
 }
 
+static vyre_status resident_import(const vyre_backend *backend, const vyre_memory *memory,
+                                   uint64_t *out_buffer) {
+    return cuda_resident_import(device_of(backend), memory, out_buffer);
+}
+
+static vyre_status resident_address(const vyre_backend *backend, uint64_t buffer,
+                                    vyre_memory *out_memory) {
+    (void)backend;
+    *out_memory = cuda_resident_memory(buffer);
+    return VYRE_OK;
+}
+
+static vyre_status resident_range(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                  size_t size, uint64_t *out_buffer) {
+    return cuda_resident_range(device_of(backend), buffer, offset, size, out_buffer);
+}
+
+static vyre_status resident_copy(const vyre_backend *backend, uint64_t to, size_t to_offset,
+                                 uint64_t from, size_t from_offset, size_t size) {
+    return cuda_resident_copy(device_of(backend), to, to_offset, from, from_offset, size);
+}
+
+static vyre_status resident_fill(const vyre_backend *backend, uint64_t buffer, size_t offset,
+                                 size_t size, const void *pattern, size_t pattern_size) {
+    return cuda_resident_fill(device_of(backend), buffer, offset, size, pattern, pattern_size);
+}
+
 static bool ticket_done(const vyre_backend *backend, uint64_t ticket) {
     return cuda_ticket_is_done(device_of(backend), ticket);
 }
@@ -127,6 +162,13 @@ static vyre_status ticket_wait(const vyre_backend *backend, uint64_t ticket) {
 static vyre_status pipeline_dispatch(const vyre_native *executable, const vyre_call *call,
                                      vyre_output *outputs) {
     return cuda_dispatch(executable->state, call, outputs, NULL, NULL);
+}
+
+static vyre_status pipeline_dispatch_in_place(const vyre_native *executable, const vyre_call *call,
+                                              const vyre_output *arguments) {
+    vyre_output outputs[VYRE_LIMIT_ARGUMENTS];
+    vyre_outputs_in_place(call, arguments, outputs);
+    return pipeline_dispatch(executable, call, outputs);
 }
 
 static vyre_status pipeline_dispatch_timed(const vyre_native *executable, const vyre_call *call,
@@ -161,6 +203,7 @@ static const vyre_pipeline_slots pipeline_slots = {
     .enqueue = pipeline_enqueue,
     .size_bytes = pipeline_size_bytes,
     .destroy = pipeline_destroy,
+    .dispatch_in_place = pipeline_dispatch_in_place,
 };
 
 static vyre_status compile(const vyre_backend *backend, const vyre_compile *compile,
@@ -188,7 +231,7 @@ static bool has_tensor_cores(const vyre_backend *backend) {
 static uint32_t features(const vyre_backend *backend) {
     return VYRE_FEATURE_PHASES | VYRE_FEATURE_SUBGROUP_OPS | VYRE_FEATURE_ASYNC_COMPUTE |
            VYRE_FEATURE_INDIRECT_DISPATCH | VYRE_FEATURE_STEPS | VYRE_FEATURE_CONSTANT_ARRAYS |
-           VYRE_FEATURE_RECORDS |
+           VYRE_FEATURE_RECORDS | VYRE_FEATURE_STREAMS |
            (has_tensor_cores(backend) ? (uint32_t)VYRE_FEATURE_TENSOR_CORES : 0) |
            (device_of(backend)->info.has_cooperative ? (uint32_t)VYRE_FEATURE_GRID_SYNC : 0);
 }
@@ -303,6 +346,12 @@ static const vyre_backend_slots slots = {
     .device_lost = device_lost,
     .try_recover = try_recover,
     .destroy = destroy,
+    .dispatch_in_place = dispatch_in_place,
+    .resident_import = resident_import,
+    .resident_address = resident_address,
+    .resident_range = resident_range,
+    .resident_copy = resident_copy,
+    .resident_fill = resident_fill,
 };
 
 static vyre_status create(const vyre_host *host, uint32_t index, vyre_backend *out_backend) {

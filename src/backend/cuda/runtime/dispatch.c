@@ -87,7 +87,8 @@ static vyre_status download_outputs(cuda_run *run, vyre_output *outputs) {
     return status;
 }
 
-/* A run on a stream of its own; `outputs` NULL: on `buffers`. */
+/* A run on a stream of its own; `outputs` NULL: on `buffers`. It is over when it returns, so work
+ * that a caller puts into a stream of its own later comes after it. */
 static vyre_status run_on(cuda_executable *executable, cuda_stream *stream, const vyre_call *call,
                           vyre_output *outputs, const CUdeviceptr *buffers,
                           const atomic_uint *cancel, vyre_timing *timing) {
@@ -100,6 +101,9 @@ static vyre_status run_on(cuda_executable *executable, cuda_stream *stream, cons
     vyre_status status = cuda_run_init(&run, stream, code, chosen, cancel);
     if (!status) {
         uint64_t start = vyre_now_ns();
+        if (buffers && call->config->flags & VYRE_DISPATCH_STREAM) {
+            status = cuda_stream_follow_caller(stream, call->config->stream);
+        }
         if (buffers) {
             for (uint32_t i = 0; i < code->ir->arg_count; i++) {
                 if (code->ir->args[i].resource != VYRE_NONE) {

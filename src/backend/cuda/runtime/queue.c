@@ -194,6 +194,7 @@ uint64_t cuda_queue_enqueue(cuda_queue *queue, cuda_job *job, uint64_t (*next)(v
                             void *user) {
     pthread_mutex_lock(&queue->lock);
     uint64_t ticket = job->ticket = next(user);
+    atomic_store(&queue->last_ticket, ticket);
     append(queue, job);
     pthread_mutex_unlock(&queue->lock);
     return ticket;

@@ -32,6 +32,7 @@ typedef struct cuda_queue {
     uint32_t thread_count, most_threads;
     bool is_closing;
     pthread_t threads[CUDA_QUEUE_THREADS];
+    atomic_ullong last_ticket; /* that was given */
     atomic_ullong done_ticket; /* this and all before are over */
     cuda_job *failures;        /* enqueued jobs, the newest first */
     uint32_t failure_count;
@@ -56,6 +57,9 @@ uint64_t cuda_queue_enqueue(cuda_queue *queue, cuda_job *job, uint64_t (*next)(v
                             void *user);
 static inline bool cuda_queue_is_done(const cuda_queue *queue, uint64_t ticket) {
     return atomic_load(&queue->done_ticket) >= ticket;
+}
+static inline bool cuda_queue_has_given(const cuda_queue *queue, uint64_t ticket) {
+    return atomic_load(&queue->last_ticket) >= ticket;
 }
 /* Whether no job waits or runs. */
 bool cuda_queue_is_idle(cuda_queue *queue);

@@ -9,8 +9,12 @@
 #include "base/status.h"
 
 typedef struct cuda_resident {
-    cuda_block *block;
-    struct cuda_resident *next, *previous;       /* of the device */
+    CUdeviceptr address;
+    uint64_t size;
+    cuda_block *block;                     /* NULL: memory of a caller, or of the root */
+    struct cuda_resident *root;            /* of a range: what it is a part of; else itself */
+    struct cuda_resident *next, *previous; /* of the device */
+    /* Of roots, for all that share their memory: */
     atomic_ullong used[CUDA_SHARED_STREAMS + 1]; /* by stream: ticket of the last run that has it */
     atomic_ullong written;                       /* ticket of the last one that writes it */
 } resident;
@@ -31,12 +35,13 @@ static void need(needs *all, uint64_t ticket) {
 
 /* Who writes waits for all others, who reads for the one that wrote. */
 static void need_buffer(needs *all, const resident *buffer, bool writes) {
+    const resident *root = buffer->root;
     if (!writes) {
-        need(all, atomic_load(&buffer->written));
+        need(all, atomic_load(&root->written));
         return;
     }
     for (int i = 0; i <= CUDA_SHARED_STREAMS; i++) {
-        need(all, atomic_load(&buffer->used[i]));
+        need(all, atomic_load(&root->used[i]));
     }
 }
 
@@ -72,30 +77,8 @@ static vyre_status end_transfer(cuda_stream *stream, CUcontext before, vyre_stat
     return status;
 }
 
-vyre_status cuda_resident_allocate(cuda_device *device, size_t size, uint64_t *out_buffer) {
-    *out_buffer = 0;
-    CUcontext before;
-    cuda_stream *stream;
-    resident *made = vyre_alloc_zeroed(1, sizeof *made);
-    if (!made) {
-        return vyre_no_memory("on the host for a resident buffer");
-    }
-    vyre_status status = begin_transfer(device, &(needs){0}, &before, &stream);
-    if (!status) {
-        status = cuda_memory_take(device, size, &made->block);
-        if (!status && size) {
-            status = cuda_check(
-                device,
-                device->cuda->cuMemsetD8Async(made->block->address, 0, size, stream->handle),
-                "clearing %zu bytes", size);
-        }
-        status = end_transfer(stream, before, status);
-    }
-    if (status) {
-        cuda_memory_give(device, made->block);
-        vyre_free(made);
-        return status;
-    }
+/* Makes it one of the device's. */
+static uint64_t keep(cuda_device *device, resident *made) {
     pthread_mutex_lock(&device->lock);
     made->next = device->residents;
     if (made->next) {
@@ -103,8 +86,121 @@ vyre_status cuda_resident_allocate(cuda_device *device, size_t size, uint64_t *o
     }
     device->residents = made;
     pthread_mutex_unlock(&device->lock);
-    *out_buffer = (uintptr_t)made;
+    return (uintptr_t)made;
+}
+
+/* Of memory that is there; `root` NULL: it is one itself. */
+static vyre_status borrow(cuda_device *device, CUdeviceptr address, uint64_t size, resident *root,
+                          uint64_t *out_buffer) {
+    resident *made = vyre_alloc_zeroed(1, sizeof *made);
+    if (!made) {
+        return vyre_no_memory("on the host for a resident buffer");
+    }
+    made->address = address;
+    made->size = size;
+    made->root = root ? root : made;
+    *out_buffer = keep(device, made);
     return VYRE_OK;
+}
+
+static vyre_status take_cleared(cuda_device *device, size_t size, cuda_block **out_block) {
+    CUcontext before;
+    cuda_stream *stream;
+    VYRE_TRY(begin_transfer(device, &(needs){0}, &before, &stream));
+    vyre_status status = cuda_memory_take(device, size, out_block);
+    if (!status && size) {
+        status = cuda_check(
+            device, device->cuda->cuMemsetD8Async((*out_block)->address, 0, size, stream->handle),
+            "clearing %zu bytes", size);
+    }
+    return end_transfer(stream, before, status);
+}
+
+vyre_status cuda_resident_allocate(cuda_device *device, size_t size, uint64_t *out_buffer) {
+    *out_buffer = 0;
+    cuda_block *block = NULL;
+    vyre_status status = take_cleared(device, size, &block);
+    status = status ? status : borrow(device, block->address, size, NULL, out_buffer);
+    if (status) {
+        cuda_memory_give(device, block);
+        return status;
+    }
+    resident_of(*out_buffer)->block = block;
+    return VYRE_OK;
+}
+
+/* What the driver knows of an address; 0 if nothing. */
+static int ask(const cuda_device *device, int attribute, uint64_t address) {
+    int value = 0;
+    return device->cuda->cuPointerGetAttribute(&value, attribute, address) ? 0 : value;
+}
+
+static vyre_status refuse_memory(const cuda_device *device, const vyre_memory *memory, int type) {
+    if (memory->place == VYRE_MEMORY_HOST && !type) {
+        return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                                "pin it (cuMemHostRegister, cudaHostRegister), or allocate a "
+                                "resident buffer and upload it",
+                                "%s reaches only host memory that is pinned or managed, and the "
+                                "%zu bytes at address %#llx are not",
+                                device->info.name, memory->size,
+                                (unsigned long long)memory->address);
+    }
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                            type ? "import it on the device that it belongs to"
+                                 : "pass an address that cuMemAlloc or cudaMalloc gave, and its "
+                                   "size",
+                            "the %zu bytes at address %#llx are not memory of %s", memory->size,
+                            (unsigned long long)memory->address, device->info.name);
+}
+
+/* Where the device sees memory of a caller. In its context. */
+static vyre_status find_memory(cuda_device *device, const vyre_memory *memory,
+                               CUdeviceptr *out_address) {
+    uint64_t last = memory->address + memory->size - 1;
+    int type = 0;
+    CUresult result = device->cuda->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                                          memory->address);
+    if (result && result != CUDA_ERROR_INVALID_VALUE) {
+        return cuda_check(device, result, "asking for the kind of memory");
+    }
+    bool is_managed = ask(device, CU_POINTER_ATTRIBUTE_IS_MANAGED, memory->address);
+    bool is_own =
+        type != CU_MEMORYTYPE_DEVICE || is_managed ||
+        ask(device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, memory->address) == (int)device->index;
+    bool is_device_only = type == CU_MEMORYTYPE_DEVICE && !is_managed;
+    if (!type || ask(device, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, last) != type || !is_own ||
+        (memory->place == VYRE_MEMORY_HOST && is_device_only)) {
+        return refuse_memory(device, memory, type);
+    }
+    return cuda_check(device,
+                      device->cuda->cuPointerGetAttribute(
+                          out_address, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, memory->address),
+                      "asking for the device address of memory");
+}
+
+vyre_status cuda_resident_import(cuda_device *device, const vyre_memory *memory,
+                                 uint64_t *out_buffer) {
+    CUdeviceptr address = memory->address;
+    CUcontext before;
+    *out_buffer = 0;
+    VYRE_TRY(cuda_check_lost(device));
+    VYRE_TRY(cuda_device_enter(device, &before));
+    vyre_status status = memory->size ? find_memory(device, memory, &address) : VYRE_OK;
+    cuda_device_leave(device, before);
+    return status ? status : borrow(device, address, memory->size, NULL, out_buffer);
+}
+
+vyre_status cuda_resident_range(cuda_device *device, uint64_t buffer, size_t offset, size_t size,
+                                uint64_t *out_buffer) {
+    resident *root = resident_of(buffer);
+    *out_buffer = 0;
+    return borrow(device, root->address + offset, size, root, out_buffer);
+}
+
+vyre_memory cuda_resident_memory(uint64_t buffer) {
+    const resident *self = resident_of(buffer);
+    return (vyre_memory){
+        .address = self->address, .size = (size_t)self->size, .place = VYRE_MEMORY_DEVICE};
 }
 
 static void drop(cuda_device *device, resident *buffer) {
@@ -132,7 +228,7 @@ vyre_status cuda_resident_upload(cuda_device *device, uint64_t buffer, size_t of
     need_buffer(&all, resident_of(buffer), true);
     vyre_status status = begin_transfer(device, &all, &before, &stream);
     if (!status) {
-        status = cuda_upload(stream, resident_of(buffer)->block->address + offset, data, size);
+        status = cuda_upload(stream, resident_of(buffer)->address + offset, data, size);
         status = end_transfer(stream, before, status);
     }
     return status;
@@ -146,10 +242,36 @@ vyre_status cuda_resident_read(cuda_device *device, uint64_t buffer, size_t offs
     need_buffer(&all, resident_of(buffer), false);
     vyre_status status = begin_transfer(device, &all, &before, &stream);
     if (!status) {
-        status = cuda_download(stream, data, resident_of(buffer)->block->address + offset, size);
+        status = cuda_download(stream, data, resident_of(buffer)->address + offset, size);
         status = end_transfer(stream, before, status);
     }
     return status;
+}
+
+vyre_status cuda_resident_copy(cuda_device *device, uint64_t to, size_t to_offset, uint64_t from,
+                               size_t from_offset, size_t size) {
+    needs all = {0};
+    CUcontext before;
+    cuda_stream *stream;
+    need_buffer(&all, resident_of(to), true);
+    need_buffer(&all, resident_of(from), false);
+    VYRE_TRY(begin_transfer(device, &all, &before, &stream));
+    CUresult result = device->cuda->cuMemcpyDtoDAsync(resident_of(to)->address + to_offset,
+                                                      resident_of(from)->address + from_offset,
+                                                      size, stream->handle);
+    return end_transfer(stream, before, cuda_check(device, result, "copying %zu bytes", size));
+}
+
+vyre_status cuda_resident_fill(cuda_device *device, uint64_t buffer, size_t offset, size_t size,
+                               const void *pattern, size_t pattern_size) {
+    needs all = {0};
+    CUcontext before;
+    cuda_stream *stream;
+    need_buffer(&all, resident_of(buffer), true);
+    VYRE_TRY(begin_transfer(device, &all, &before, &stream));
+    return end_transfer(
+        stream, before,
+        cuda_fill(stream, resident_of(buffer)->address + offset, size, pattern, pattern_size));
 }
 
 vyre_status cuda_resident_free(cuda_device *device, uint64_t buffer) {
@@ -167,17 +289,40 @@ static bool is_writing(const vyre_ir *ir, uint32_t row) {
     return ir->resources[row].access != VYRE_ACCESS_IN;
 }
 
+/* Kernels access several elements at once where arrays are aligned like that. */
+enum { ARRAY_ALIGNMENT = 16 };
+
+static vyre_status check_alignment(const cuda_executable *executable, uint32_t arg,
+                                   CUdeviceptr address) {
+    const vyre_ir *ir = executable->codes[0].ir;
+    return address % ARRAY_ALIGNMENT == 0
+               ? VYRE_OK
+               : vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                                  "copy it with vyre_resident_copy into a buffer of its own, and "
+                                  "bind that",
+                                  "program `%s`: argument `%s` lies at address %#llx, and backend "
+                                  "`cuda` runs on buffers that are aligned to %d bytes",
+                                  vyre_program_name(executable->codes[0].program),
+                                  ir->strings + ir->args[arg].name, address, ARRAY_ALIGNMENT);
+}
+
 /* Addresses by resource, and what the run waits for. */
-static needs look_at(const vyre_ir *ir, const uint64_t *buffers, CUdeviceptr *out_addresses) {
-    needs all = {0};
+static vyre_status look_at(const cuda_executable *executable, const uint64_t *buffers,
+                           CUdeviceptr *out_addresses, needs *out_needs) {
+    const vyre_ir *ir = executable->codes[0].ir;
+    *out_needs = (needs){0};
     for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
         uint32_t row = ir->args[arg].resource;
         if (row != VYRE_NONE) {
-            out_addresses[row] = resident_of(buffers[arg])->block->address;
-            need_buffer(&all, resident_of(buffers[arg]), is_writing(ir, row));
+            const resident *buffer = resident_of(buffers[arg]);
+            if (buffer->size) {
+                VYRE_TRY(check_alignment(executable, arg, buffer->address));
+            }
+            out_addresses[row] = buffer->address;
+            need_buffer(out_needs, buffer, is_writing(ir, row));
         }
     }
-    return all;
+    return VYRE_OK;
 }
 
 static void raise_ticket(atomic_ullong *number, uint64_t ticket) {
@@ -194,7 +339,7 @@ static void remember(const vyre_ir *ir, const uint64_t *buffers, uint64_t ticket
         if (row == VYRE_NONE) {
             continue;
         }
-        resident *buffer = resident_of(buffers[arg]);
+        resident *buffer = resident_of(buffers[arg])->root;
         if (stream == CUDA_BY_HOST) {
             raise_ticket(&buffer->used[stream], ticket);
         } else {
@@ -210,9 +355,10 @@ vyre_status cuda_resident_run(cuda_executable *executable, const vyre_call *call
                               const uint64_t *buffers, vyre_timing *out_timing) {
     cuda_device *device = executable->device;
     CUdeviceptr addresses[VYRE_LIMIT_ARGUMENTS];
-    needs all = look_at(executable->codes[0].ir, buffers, addresses);
+    needs all;
     CUcontext before;
     VYRE_TRY(cuda_check_lost(device));
+    VYRE_TRY(look_at(executable, buffers, addresses, &all));
     VYRE_TRY(cuda_device_enter(device, &before));
     vyre_status status = settle(device, &all);
     status = status ? status : cuda_dispatch_on(executable, call, addresses, out_timing);
@@ -290,7 +436,7 @@ static uint32_t choose_stream(cuda_device *device, const needs *all, const vyre_
     }
     for (uint32_t arg = 0; arg < ir->arg_count && !last; arg++) {
         for (uint32_t i = 0; ir->args[arg].resource != VYRE_NONE && i < CUDA_SHARED_STREAMS; i++) {
-            uint64_t used = atomic_load(&resident_of(buffers[arg])->used[i]);
+            uint64_t used = atomic_load(&resident_of(buffers[arg])->root->used[i]);
             last = used > last ? used : last;
         }
     }
@@ -413,9 +559,15 @@ static vyre_status enqueue_on_stream(cuda_executable *executable, cuda_code *cod
     VYRE_TRY(cuda_device_enter(device, &before));
     pthread_mutex_lock(&stream->lock);
     uint64_t ticket = cuda_stream_next_ticket(device, index);
+    const vyre_dispatch_config *config = call->config;
+    bool has_caller = config->flags & VYRE_DISPATCH_STREAM;
     vyre_status status = follow(stream, device, all);
+    if (!status && has_caller) {
+        status = cuda_stream_follow_caller(stream, config->stream);
+    }
     if (!status) {
         status = put_all(executable, code, call, stream, index, addresses, ticket);
+        status = status || !has_caller ? status : cuda_stream_lead_caller(stream, config->stream);
         atomic_store_explicit(&executable->last[index], ticket, memory_order_release);
         cuda_stream_submitted(stream, ticket);
         if (status && !atomic_load(&device->is_lost)) { /* a part of it may be under way */
@@ -442,15 +594,18 @@ vyre_status cuda_resident_enqueue(cuda_executable *executable, const vyre_call *
     cuda_code *code;
     const vyre_call *chosen;
     *out_ticket = 0;
-    vyre_status status = cuda_check_lost(device);
-    status = status ? status : cuda_run_choose(executable, call, &plan, &own, &code, &chosen);
-    if (status) {
-        return status;
-    }
-    needs all = look_at(ir, buffers, addresses);
+    needs all;
+    VYRE_TRY(cuda_check_lost(device));
+    VYRE_TRY(look_at(executable, buffers, addresses, &all));
+    VYRE_TRY(cuda_run_choose(executable, call, &plan, &own, &code, &chosen));
     bool by_host = code->has_while || call->config->timeout_ns ||
                    !cuda_queue_is_done(&device->ordered, all.tickets[CUDA_BY_HOST]);
-    if (by_host) {
+    vyre_status status;
+    if (by_host && call->config->flags & VYRE_DISPATCH_STREAM) {
+        /* The caller's stream cannot wait for a run that is not on the device yet. */
+        vyre_timing timing;
+        status = cuda_resident_run(executable, call, buffers, &timing);
+    } else if (by_host) {
         status = enqueue_by_host(executable, call, &all, addresses, out_ticket);
         if (!status) {
             remember(ir, buffers, *out_ticket);
@@ -464,8 +619,20 @@ vyre_status cuda_resident_enqueue(cuda_executable *executable, const vyre_call *
     return status;
 }
 
+/* Whether work of that ticket may be under way, and can be waited for. */
+static bool was_given(cuda_device *device, uint64_t ticket) {
+    uint32_t stream = cuda_ticket_stream(ticket);
+    return stream == CUDA_BY_HOST
+               ? cuda_queue_has_given(&device->ordered, ticket)
+               : stream < CUDA_SHARED_STREAMS &&
+                     ticket <= atomic_load(&device->streams.shared[stream].submitted);
+}
+
 bool cuda_ticket_is_done(cuda_device *device, uint64_t ticket) {
     uint32_t stream = cuda_ticket_stream(ticket);
+    if (!was_given(device, ticket)) {
+        return true;
+    }
     if (stream == CUDA_BY_HOST) {
         return cuda_queue_is_done(&device->ordered, ticket);
     }
@@ -484,6 +651,11 @@ bool cuda_ticket_is_done(cuda_device *device, uint64_t ticket) {
 
 vyre_status cuda_ticket_wait(cuda_device *device, uint64_t ticket) {
     uint32_t stream = cuda_ticket_stream(ticket);
+    if (!was_given(device, ticket)) {
+        return vyre_status_make(
+            VYRE_STATUS_INVALID_ARGUMENT, "wait for what vyre_pipeline_enqueue of this device gave",
+            "%s never gave the ticket %llu", device->info.name, (unsigned long long)ticket);
+    }
     if (stream == CUDA_BY_HOST) {
         cuda_queue_settle(&device->ordered, ticket);
         return cuda_queue_failure(&device->ordered, ticket);

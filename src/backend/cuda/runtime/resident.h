@@ -13,10 +13,21 @@
 /* The numbers of buffers are addresses of what the host knows of them. */
 VYRE_MUST_USE vyre_status cuda_resident_allocate(cuda_device *device, size_t size,
                                                  uint64_t *out_buffer);
+/* Memory of a caller, if the device reaches it. */
+VYRE_MUST_USE vyre_status cuda_resident_import(cuda_device *device, const vyre_memory *memory,
+                                               uint64_t *out_buffer);
+/* Of a buffer that is no range. */
+VYRE_MUST_USE vyre_status cuda_resident_range(cuda_device *device, uint64_t buffer, size_t offset,
+                                              size_t size, uint64_t *out_buffer);
+vyre_memory cuda_resident_memory(uint64_t buffer);
 VYRE_MUST_USE vyre_status cuda_resident_upload(cuda_device *device, uint64_t buffer, size_t offset,
                                                const void *data, size_t size);
 VYRE_MUST_USE vyre_status cuda_resident_read(cuda_device *device, uint64_t buffer, size_t offset,
                                              void *data, size_t size);
+VYRE_MUST_USE vyre_status cuda_resident_copy(cuda_device *device, uint64_t to, size_t to_offset,
+                                             uint64_t from, size_t from_offset, size_t size);
+VYRE_MUST_USE vyre_status cuda_resident_fill(cuda_device *device, uint64_t buffer, size_t offset,
+                                             size_t size, const void *pattern, size_t pattern_size);
 VYRE_MUST_USE vyre_status cuda_resident_free(cuda_device *device, uint64_t buffer);
 
 /* All that are left; nothing uses them. */

@@ -64,6 +64,7 @@ static void close_stream(cuda_stream *stream) {
     stream->frame = stream->words = NULL;
     destroy_event(device, &stream->mark);
     destroy_event(device, &stream->order);
+    destroy_event(device, &stream->handover);
     destroy_event(device, &stream->begin);
     destroy_event(device, &stream->end);
     for (int i = 0; i < CUDA_STAGES; i++) {
@@ -352,6 +353,48 @@ vyre_status cuda_stream_follow(cuda_stream *stream, cuda_stream *before) {
         cuda_check(device, cuda->cuEventRecord(before->order, before->handle), "marking a stream"));
     return cuda_check(device, cuda->cuStreamWaitEvent(stream->handle, before->order, 0),
                       "making a stream wait");
+}
+
+/* A stream that is no stream of this device's context is the caller's mistake. */
+static vyre_status check_caller(cuda_device *device, CUresult result, const char *what) {
+    return result == CUDA_ERROR_INVALID_HANDLE
+               ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                  "pass a CUstream of the device's primary context, as the CUDA "
+                                  "runtime, PyTorch and CuPy use it",
+                                  "the stream in the config is none of %s", device->info.name)
+               : cuda_check(device, result, "%s", what);
+}
+
+static CUstream caller_of(uint64_t caller) {
+    return (CUstream)(uintptr_t)caller;
+}
+
+vyre_status cuda_stream_follow_caller(cuda_stream *stream, uint64_t caller) {
+    cuda_device *device = stream->device;
+    const cuda_table *cuda = device->cuda;
+    int is_capturing = 0;
+    VYRE_TRY(check_caller(device, cuda->cuStreamIsCapturing(caller_of(caller), &is_capturing),
+                          "asking for the state of the caller's stream"));
+    if (is_capturing) {
+        return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "run it before or after the capture",
+                                "the stream in the config records a CUDA graph");
+    }
+    if (!stream->handover) {
+        VYRE_TRY(make_event(device, &stream->handover));
+    }
+    VYRE_TRY(check_caller(device, cuda->cuEventRecord(stream->handover, caller_of(caller)),
+                          "marking the caller's stream"));
+    return cuda_check(device, cuda->cuStreamWaitEvent(stream->handle, stream->handover, 0),
+                      "making a stream wait");
+}
+
+vyre_status cuda_stream_lead_caller(cuda_stream *stream, uint64_t caller) {
+    cuda_device *device = stream->device;
+    const cuda_table *cuda = device->cuda;
+    VYRE_TRY(cuda_check(device, cuda->cuEventRecord(stream->handover, stream->handle),
+                        "marking a stream"));
+    return check_caller(device, cuda->cuStreamWaitEvent(caller_of(caller), stream->handover, 0),
+                        "making the caller's stream wait");
 }
 
 bool cuda_stream_was_lost(cuda_device *device, uint64_t ticket) {

@@ -41,8 +41,9 @@ typedef struct cuda_stream {
     atomic_ullong submitted, completed; /* tickets */
     pthread_mutex_t marks;              /* of the two that follow */
     CUevent mark;
-    uint64_t marked; /* ticket up to which `mark` stands; 0: nowhere */
-    CUevent order;   /* for streams that wait for this one */
+    uint64_t marked;  /* ticket up to which `mark` stands; 0: nowhere */
+    CUevent order;    /* for streams that wait for this one */
+    CUevent handover; /* between this stream and one of a caller; NULL so far */
 
     CUevent begin, end; /* own streams: times; NULL so far */
     uint8_t *staging;   /* own streams: pages that do not move, CUDA_STAGES parts; NULL so far */
@@ -104,6 +105,11 @@ bool cuda_stream_is_done(cuda_stream *stream, uint64_t ticket);
 VYRE_MUST_USE vyre_status cuda_stream_settle(cuda_stream *stream, uint64_t ticket);
 /* What is put on `stream` from now on comes after what `before` has now. */
 VYRE_MUST_USE vyre_status cuda_stream_follow(cuda_stream *stream, cuda_stream *before);
+/* The same for a stream of a caller, in both directions: what is put on `stream` from now on comes
+ * after what the caller's has now, and what the caller puts there comes after what `stream` has.
+ * The stream is locked, or one's own. */
+VYRE_MUST_USE vyre_status cuda_stream_follow_caller(cuda_stream *stream, uint64_t caller);
+VYRE_MUST_USE vyre_status cuda_stream_lead_caller(cuda_stream *stream, uint64_t caller);
 /* Whether the work of a ticket was lost with the device it ran on. */
 bool cuda_stream_was_lost(struct cuda_device *device, uint64_t ticket);
 

@@ -55,10 +55,12 @@ typedef struct CUDA_MEMCPY3D {
 /* Numbers of the driver's enumerations. */
 enum {
     CUDA_SUCCESS = 0,
+    CUDA_ERROR_INVALID_VALUE = 1,
     CUDA_ERROR_OUT_OF_MEMORY = 2,
     CUDA_ERROR_NO_DEVICE = 100,
     CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
     CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
+    CUDA_ERROR_INVALID_HANDLE = 400,
     CUDA_ERROR_NOT_READY = 600,
     CUDA_ERROR_ILLEGAL_ADDRESS = 700,
     CUDA_ERROR_LAUNCH_FAILED = 719,
@@ -91,7 +93,12 @@ enum {
     CU_JIT_TARGET_FROM_CUCONTEXT = 8,
     CU_JIT_INPUT_PTX = 1,
 
+    CU_MEMORYTYPE_HOST = 1,
     CU_MEMORYTYPE_DEVICE = 2,
+    CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+    CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3,
+    CU_POINTER_ATTRIBUTE_IS_MANAGED = 8,
+    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
     CU_STREAM_NON_BLOCKING = 1,
     CU_EVENT_DISABLE_TIMING = 2,
     CU_MEMHOSTALLOC_PORTABLE = 1,
@@ -144,10 +151,17 @@ enum {
       (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                           \
     X(cuMemsetD8Async, cuMemsetD8Async,                                                            \
       (CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream))                        \
+    X(cuMemsetD16Async, cuMemsetD16Async,                                                          \
+      (CUdeviceptr to, unsigned short value, size_t count, CUstream stream))                       \
+    X(cuMemsetD32Async, cuMemsetD32Async,                                                          \
+      (CUdeviceptr to, unsigned value, size_t count, CUstream stream))                             \
+    X(cuPointerGetAttribute, cuPointerGetAttribute,                                                \
+      (void *value, int attribute, CUdeviceptr address))                                           \
     X(cuStreamCreate, cuStreamCreate, (CUstream * stream, unsigned flags))                         \
     X(cuStreamDestroy, cuStreamDestroy_v2, (CUstream stream))                                      \
     X(cuStreamSynchronize, cuStreamSynchronize, (CUstream stream))                                 \
     X(cuStreamQuery, cuStreamQuery, (CUstream stream))                                             \
+    X(cuStreamIsCapturing, cuStreamIsCapturing, (CUstream stream, int *is_capturing))              \
     X(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags))      \
     X(cuEventCreate, cuEventCreate, (CUevent * event, unsigned flags))                             \
     X(cuEventDestroy, cuEventDestroy_v2, (CUevent event))                                          \

@@ -100,3 +100,47 @@ vyre_status cuda_download(cuda_stream *stream, void *to, CUdeviceptr from, uint6
                ? status
                : cuda_check(device, result, "reading back %llu bytes", (unsigned long long)bytes);
 }
+
+/* The size of what a pattern repeats. */
+static size_t period_of(const uint8_t *pattern, size_t size) {
+    while (size > 1 && !memcmp(pattern, pattern + size / 2, size / 2)) {
+        size /= 2;
+    }
+    return size;
+}
+
+/* By a first piece from the host, and copies of all that is there so far. */
+static CUresult repeat(cuda_stream *stream, CUdeviceptr to, size_t bytes, const uint8_t *pattern,
+                       size_t size) {
+    enum { FIRST_BYTES = 4096 };
+    const cuda_table *cuda = stream->device->cuda;
+    uint8_t piece[FIRST_BYTES] = {0};
+    size_t done = bytes < FIRST_BYTES ? bytes : FIRST_BYTES;
+    for (size_t at = 0; at < done; at += size) {
+        memcpy(piece + at, pattern, size);
+    }
+    CUresult result = cuda->cuMemcpyHtoDAsync(to, piece, done, stream->handle);
+    for (size_t now; done < bytes && !result; done += now) {
+        now = bytes - done < done ? bytes - done : done;
+        result = cuda->cuMemcpyDtoDAsync(to + done, to, now, stream->handle);
+    }
+    return result ? result
+                  : cuda->cuStreamSynchronize(stream->handle); /* `piece` is read by then */
+}
+
+vyre_status cuda_fill(cuda_stream *stream, CUdeviceptr to, size_t bytes, const void *pattern,
+                      size_t pattern_size) {
+    cuda_device *device = stream->device;
+    const cuda_table *cuda = device->cuda;
+    size_t size = period_of(pattern, pattern_size);
+    uint32_t value = 0;
+    uint16_t narrow = 0;
+    memcpy(&value, pattern, size < sizeof value ? size : sizeof value);
+    memcpy(&narrow, pattern, size < sizeof narrow ? size : sizeof narrow);
+    CUresult result =
+        size == 1 ? cuda->cuMemsetD8Async(to, (unsigned char)value, bytes, stream->handle)
+        : size == 2 && to % 2 == 0 ? cuda->cuMemsetD16Async(to, narrow, bytes / 2, stream->handle)
+        : size == 4 && to % 4 == 0 ? cuda->cuMemsetD32Async(to, value, bytes / 4, stream->handle)
+                                   : repeat(stream, to, bytes, pattern, size);
+    return cuda_check(device, result, "filling %zu bytes", bytes);
+}

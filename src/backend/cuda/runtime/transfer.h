@@ -11,5 +11,8 @@ VYRE_MUST_USE vyre_status cuda_upload(cuda_stream *stream, CUdeviceptr to, const
 /* `to` is written when the stream was waited for. */
 VYRE_MUST_USE vyre_status cuda_download(cuda_stream *stream, void *to, CUdeviceptr from,
                                         uint64_t bytes);
+/* Repeats a pattern of 1, 2, 4, 8 or 16 bytes, at any address. */
+VYRE_MUST_USE vyre_status cuda_fill(cuda_stream *stream, CUdeviceptr to, size_t bytes,
+                                    const void *pattern, size_t pattern_size);
 
 #endif

@@ -1,0 +1,5 @@
+"""`python -m vyre`: what this machine has."""
+
+import vyre
+
+print(vyre.info())
