@@ -104,11 +104,11 @@ static int separate(call *self, size_t read) {
         const argument_spec *written = &self->spec->arguments[i];
         if (written->is_buffer && written->access != VYRE_ACCESS_IN &&
             overlaps(self->arguments[read], self->arguments[i])) {
-            view *array = &self->operands[read].array;
-            if (view_copy(array)) {
+            view *memory = &self->operands[read].array;
+            if (view_copy(memory)) {
                 return -1;
             }
-            self->arguments[read].data = array->data;
+            self->arguments[read].data = memory->data;
         }
     }
     return 0;
