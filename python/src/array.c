@@ -240,9 +240,11 @@ static PyObject *from_capsule(PyObject *class, PyObject *arguments) {
     return finish(self, status);
 }
 
-/* A buffer that is freed must not be in use: work that was enqueued ends first. */
+/* Without the GIL: the owner's release may come from another thread that waits for it. */
 static void free_resident(array *self) {
+    PyThreadState *thread = PyEval_SaveThread();
     vyre_status status = vyre_resident_free(self->device->device, self->resident);
+    PyEval_RestoreThread(thread);
     vyre_status_free(status); /* in a child of fork() the buffer belongs to the parent */
 }
 

@@ -31,10 +31,30 @@ static vyre_device *find_kept(const char *name) {
     return NULL;
 }
 
+/* A libLLVM of the system comes first; the library opens llvmlite only if there is none. */
+int device_prepare(void) {
+    if (python.has_device) {
+        return 0;
+    }
+    PyObject *find = NULL;
+    PyObject *path = python_import(&find, "vyre._llvm", "find_llvmlite")
+                         ? PyObject_CallFunctionObjArgs(find, NULL)
+                         : NULL;
+    const char *text = path && path != Py_None ? PyUnicode_AsUTF8AndSize(path, NULL) : NULL;
+    vyre_status status = text ? vyre_llvmlite_set(text) : VYRE_OK;
+    Py_XDECREF(path);
+    Py_XDECREF(find);
+    if (status) {
+        error_raise(status);
+        return -1;
+    }
+    python.has_device = !PyErr_Occurred();
+    return python.has_device ? 0 : -1;
+}
+
 vyre_device *device_by_name(const char *name) {
     vyre_device *device = find_kept(name);
-    python.has_device = true;
-    if (device) {
+    if (device || device_prepare()) {
         return device;
     }
     vyre_status status;

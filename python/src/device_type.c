@@ -22,7 +22,9 @@ static void device_dealloc(PyObject *object) {
     if (self->weak_references) {
         PyObject_ClearWeakRefs(object);
     }
+    PyThreadState *thread = PyEval_SaveThread(); /* the last release waits for all work */
     vyre_device_release(self->device);
+    PyEval_RestoreThread(thread);
     python_free(object);
 }
 

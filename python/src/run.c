@@ -1,7 +1,7 @@
-#include <stdlib.h>
+#include "call.h"
+
 #include <string.h>
 
-#include "call.h"
 #include "device.h"
 #include "error.h"
 
@@ -41,7 +41,9 @@ static uint64_t total_bytes(const call *self) {
 static const vyre_router_choice *choose(const call *self) {
     const vyre_operation *operation = self->kernel->operation;
     const vyre_router_choice *choice;
-    python.has_device = true;
+    if (device_prepare()) {
+        return NULL;
+    }
     vyre_status status =
         vyre_router_choose(&(vyre_router_request){.op = operation ? operation->id : NULL,
                                                   .program = self->kernel->program,
@@ -131,60 +133,11 @@ PyObject *call_explain(call *self) {
     return facts;
 }
 
-/* A run must not read what it writes: `inout` buffers are read from copies. */
-typedef struct separate {
-    vyre_input inputs[VYRE_LIMIT_ARGUMENTS];
-    vyre_output outputs[VYRE_LIMIT_ARGUMENTS];
-    void *copies[VYRE_LIMIT_ARGUMENTS];
-    size_t input_count, output_count, copy_count;
-} separate;
-
-static bool split(const call *self, separate *to) {
-    for (size_t i = 0; i < self->spec->count; i++) {
-        const argument_spec *argument = &self->spec->arguments[i];
-        vyre_output memory = self->arguments[i];
-        bool is_written = argument->is_buffer && argument->access != VYRE_ACCESS_IN;
-        if (is_written) {
-            to->outputs[to->output_count++] = memory;
-        }
-        if (is_written && argument->access == VYRE_ACCESS_OUT) {
-            continue;
-        }
-        if (is_written && memory.size) {
-            void *copy = malloc(memory.size);
-            if (!copy) {
-                return false;
-            }
-            to->copies[to->copy_count++] = memcpy(copy, memory.data, memory.size);
-            memory.data = copy;
-        }
-        to->inputs[to->input_count++] = (vyre_input){memory.data, memory.size};
-    }
-    return true;
-}
-
-static vyre_status dispatch(const call *self, vyre_pipeline *pipeline) {
-    separate parts;
-    parts.input_count = parts.output_count = parts.copy_count = 0;
-    vyre_status status;
-    if (split(self, &parts)) {
-        vyre_outputs outputs = {parts.outputs, parts.output_count};
-        status = vyre_pipeline_dispatch_into(pipeline, parts.inputs, parts.input_count,
-                                             &self->config, &outputs);
-    } else {
-        status = vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "pass smaller arrays",
-                                  "memory ran out for a copy of an `inout` buffer");
-    }
-    for (size_t i = 0; i < parts.copy_count; i++) {
-        free(parts.copies[i]);
-    }
-    return status;
-}
-
 static int run_host(const call *self, vyre_pipeline *pipeline) {
     vyre_status status;
     PyThreadState *thread = PyEval_SaveThread();
-    status = dispatch(self, pipeline);
+    status = vyre_pipeline_dispatch_in_place(pipeline, self->arguments, self->spec->count,
+                                             &self->config);
     PyEval_RestoreThread(thread);
     if (status) {
         error_raise(status);

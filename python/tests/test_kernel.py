@@ -1,6 +1,7 @@
 """Kernels on NumPy arrays: values, places, results."""
 
 import gc
+import inspect
 import threading
 import weakref
 
@@ -102,6 +103,15 @@ def test_inputs_that_overlap_what_is_written_are_copied(device):
     assert y.tolist() == [5, 4, 3, 2, 1, 0]
     k(y[1:5], y[:4], device=device)
     assert y.tolist() == [1, 2, 3, 4, 1, 0]
+
+
+def test_written_arrays_must_not_overlap():
+    k = vyre.kernel(
+        "program f(x: inout buffer<f32>, y: inout buffer<f32>) over x { x[gid] = y[gid]; }"
+    )
+    x = np.zeros(4, np.float32)
+    with pytest.raises(ValueError, match=r"`x`.*`y`|`y`.*`x`"):
+        k(x, x, device="cpu")
 
 
 def test_read_only_inputs_are_read(saxpy, device):
@@ -229,6 +239,8 @@ def test_kernels_describe_themselves(saxpy):
     assert len(saxpy.digest) == 32
     assert saxpy.arguments == (("a", "scalar", "f32"), ("x", "in", "f32"), ("y", "inout", "f32"))
     assert "y: inout buffer<f32>" in repr(saxpy)
+    assert str(inspect.signature(saxpy)) == "(a, x, y, *, out=None, device=None, timeout=None)"
+    assert saxpy.__name__ == "saxpy"
 
 
 def test_threads_share_a_kernel(saxpy, device):

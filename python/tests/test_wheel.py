@@ -50,3 +50,15 @@ def test_the_command_is_installed():
 def test_importing_does_not_import_numpy():
     code = "import sys, vyre; assert 'numpy' not in sys.modules and 'ml_dtypes' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_readme_runs_without_a_compiler(tmp_path):
+    readme = (pathlib.Path(__file__).parents[1] / "README.md").read_text()
+    example = readme.split("```python\n")[1].split("```")[0]
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps"]
+    subprocess.run([*pip, "--target", tmp_path, WHEELS[0]], check=True)
+    code = f"{example}\nassert y.tolist() == [3] * 4\nsaxpy(2.0, x, y, device='cpu')\n"
+    code += f"assert vyre.__file__.startswith({str(tmp_path)!r})\n"
+    nowhere = {"PATH": str(tmp_path / "nowhere"), "PYTHONPATH": str(tmp_path)}
+    nowhere |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    subprocess.run([sys.executable, "-c", code], check=True, env=nowhere, timeout=60)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from . import _vyre
+
+if TYPE_CHECKING:
+    import inspect
 
 
 class Kernel(_vyre.Kernel):
@@ -33,6 +37,31 @@ class Kernel(_vyre.Kernel):
             buffer = kind if access == "scalar" else f"buffer<{kind}>"
             words.append(f"{name}: {'' if access in ('scalar', 'in') else access + ' '}{buffer}")
         return f"<vyre.Kernel {self.name}({', '.join(words)})>"
+
+    @property
+    def __name__(self) -> str:
+        """The name of the program."""
+        return self.name
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The parameters, for help() and completion."""
+        import inspect
+
+        kinds = inspect.Parameter
+        given, made = [], []
+        for name, access, _ in self.arguments:
+            if access == "out":
+                made.append(kinds(name, kinds.KEYWORD_ONLY, default=None))
+            else:
+                given.append(kinds(name, kinds.POSITIONAL_OR_KEYWORD))
+        taken = {parameter.name for parameter in given + made}
+        options = [
+            kinds(name, kinds.KEYWORD_ONLY, default=None)
+            for name in ("out", "device", "timeout")
+            if name not in taken
+        ]
+        return inspect.Signature(given + made + options)
 
     def _repr_html_(self) -> str:
         from ._html import highlight

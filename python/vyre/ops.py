@@ -62,21 +62,7 @@ class Operation:
     @property
     def __signature__(self) -> inspect.Signature:
         """The parameters, for help() and completion."""
-        import inspect
-
-        kinds = inspect.Parameter
-        given, made = [], []
-        for name, access, _ in self.kernel.arguments:
-            if access == "out":
-                made.append(kinds(name, kinds.KEYWORD_ONLY, default=None))
-            else:
-                given.append(kinds(name, kinds.POSITIONAL_OR_KEYWORD))
-        options = [
-            kinds(name, kinds.KEYWORD_ONLY, default=None)
-            for name in ("out", "device", "timeout")
-            if name not in {parameter.name for parameter in given + made}
-        ]
-        return inspect.Signature(given + made + options)
+        return self.kernel.__signature__
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Run the operation."""

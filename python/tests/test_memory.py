@@ -1,0 +1,85 @@
+"""Every allocation of Python that a call makes may fail: it raises, and nothing leaks."""
+
+import subprocess
+import sys
+
+import pytest
+
+CODE = """
+import sys
+import numpy as np
+import vyre
+from _testcapi import remove_mem_hooks, set_nomemory
+
+SAXPY = '''
+program saxpy(a: f32, x: buffer<f32>, y: inout buffer<f32>) over y {
+    y[gid] = fma(a, x[gid], y[gid]);
+}'''
+saxpy = vyre.kernel(SAXPY)
+both = vyre.kernel(
+    "program f(x: buffer<f32>, y: out buffer<f32>[len(x)], z: out buffer<f32>[len(x)]) over x "
+    "{ y[gid] = x[gid]; z[gid] = x[gid]; }"
+)
+many = ", ".join(f"a{i}: u32" for i in range(20))
+wide = vyre.kernel(f"program f({many}, y: out buffer<u32>[1]) over 1 {{ y[0] = a19; }}")
+x, y = np.ones(16, np.float32), np.ones(16, np.float32)
+here = vyre.Device("reference")
+a, b = here.array(x), here.array(y)
+
+def refused():
+    try:
+        saxpy(2.0, [1], y)
+    except vyre.Error:
+        pass
+
+def mistaken():
+    try:
+        vyre.kernel("program f(x: buffer<f32>) over x { y[gid] = 1; }")
+    except vyre.Error:
+        pass
+
+acts = {
+    "kernel": lambda: vyre.kernel(SAXPY),
+    "call": lambda: saxpy(2.0, x, y, device="reference"),
+    "strided": lambda: saxpy(2.0, x[::-1], y, device="reference"),
+    "results": lambda: both(x, device="reference"),
+    "wide": lambda: wide(*range(20), device="reference"),
+    "resident": lambda: saxpy(2.0, a, y),
+    "arrays": lambda: both(a),
+    "parts": lambda: a[2:4].numpy(),
+    "shared": lambda: vyre.from_dlpack(a),
+    "refused": refused,
+    "mistaken": mistaken,
+    "facts": lambda: vyre.ops.sort.keys_u32._facts and vyre._vyre.operation("sort.keys_u32"),
+}
+for act in acts.values():
+    act(); act()
+total = 0
+for name, act in acts.items():
+    counts = [sys.getrefcount(item) for item in (x, y, saxpy, a, here)]
+    for start in range(1, 2000):
+        failed = False
+        set_nomemory(start, start + 1)
+        try:
+            act()
+        except MemoryError:
+            failed = True
+        except SystemError:
+            # Python 3.11 itself loses the exception if a frame of its traceback cannot be made.
+            failed = True
+            assert name in ("refused", "mistaken"), (name, start)
+        finally:
+            remove_mem_hooks()
+        total += failed
+        if not failed and start > 200:
+            break
+    after = [sys.getrefcount(item) for item in (x, y, saxpy, a, here)]
+    assert all(abs(m - n) <= 1 for m, n in zip(counts, after, strict=True)), (name, counts, after)
+assert total > 50, total
+saxpy(2.0, x, y, device="reference")
+"""
+
+
+def test_every_allocation_may_fail():
+    pytest.importorskip("_testcapi")
+    subprocess.run([sys.executable, "-W", "ignore", "-c", CODE], check=True, timeout=120)
