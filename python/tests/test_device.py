@@ -308,3 +308,14 @@ assert os.waitpid(child, 0)[1] == 0
 """
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=60)
     assert os.getpid()
+
+
+def test_arrays_of_the_array_api_standard_run_in_place():
+    xp = pytest.importorskip("array_api_strict")
+    x, y = xp.arange(4, dtype=xp.float32), xp.zeros(4, dtype=xp.float32)
+    vyre.kernel(SAXPY)(2.0, x, y)
+    assert np.from_dlpack(y).tolist() == [0, 2, 4, 6]
+    a = vyre.Device("cpu").array(np.arange(3, dtype=np.float32))
+    assert xp.from_dlpack(a)[2] == 2
+    assert np.from_dlpack(xp.from_dlpack(a)).ctypes.data == a._memory()[0]
+    assert vyre.from_dlpack(x)._memory()[0] == np.from_dlpack(x).ctypes.data

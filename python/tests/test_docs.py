@@ -1,8 +1,8 @@
 """The pages and notebooks for Python: every block of code runs and prints what the page says.
 
-A block of `python` runs after those above it, in one namespace. A block of `text` right behind one is
-what it prints. Words behind `python` name libraries, or the device `cuda`: such a block stands alone,
-and runs where they are to be had.
+A block of `python` runs after those above it, in one namespace. A block of `text` right behind one
+is what it prints. Words behind `python` name libraries, or the device `cuda`: such a block stands
+alone, and runs where they are to be had.
 """
 
 import ast
@@ -24,7 +24,7 @@ FENCE = re.compile(r"^```(\S*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def read_blocks(page):
-    """Return (line, needs, code, output) for each block of Python; output None if it is not shown."""
+    """Return (line, needs, code, output) of each block of Python; output is None if not shown."""
     text = (ROOT / page).read_text(encoding="utf-8")
     fences = list(FENCE.finditer(text))
     blocks = []
