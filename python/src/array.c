@@ -419,15 +419,8 @@ static PyObject *export_capsule(PyObject *object, PyObject *arguments) {
 
 static PyObject *get_shape(PyObject *object, void *unused) {
     const array *self = (array *)object;
-    PyObject *shape = PyTuple_New(self->dimensions);
     (void)unused;
-    for (int i = 0; i < self->dimensions && shape; i++) {
-        PyObject *side = PyLong_FromSsize_t(self->shape[i]);
-        if (!side || PyTuple_SetItem(shape, i, side)) {
-            Py_CLEAR(shape);
-        }
-    }
-    return shape;
+    return python_shape(self->shape, self->dimensions);
 }
 
 static PyObject *get_device(PyObject *object, void *unused) {

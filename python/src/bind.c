@@ -53,14 +53,9 @@ static int take_keyword(call *self, PyObject *name, PyObject *value) {
                             self->spec->arguments[index].where);
     }
     /* None for an output asks for a new one, as elsewhere in NumPy. */
-    bool is_left_out = value == Py_None && self->spec->arguments[index].access == VYRE_ACCESS_OUT &&
-                       self->spec->arguments[index].is_buffer;
+    bool is_left_out = value == Py_None && spec_is_output(&self->spec->arguments[index]);
     self->operands[index].object = is_left_out ? NULL : value;
     return 0;
-}
-
-static bool is_output(const argument_spec *argument) {
-    return argument->is_buffer && argument->access == VYRE_ACCESS_OUT;
 }
 
 /* Positional arguments are all arguments of the program, or all but its outputs. */
@@ -78,7 +73,7 @@ static int take_positional(call *self, PyObject *arguments) {
                             kernel_name(self->kernel), spec->count, spec->output_count, count);
     }
     for (size_t i = 0; i < spec->count && next < count; i++) {
-        if (with_outputs || !is_output(&spec->arguments[i])) {
+        if (with_outputs || !spec_is_output(&spec->arguments[i])) {
             self->operands[i].object = PyTuple_GetItem(arguments, (Py_ssize_t)next++);
         }
     }
@@ -100,7 +95,7 @@ static int take_out(call *self) {
         return refuse_out(self);
     }
     for (size_t i = 0; i < self->spec->count; i++) {
-        if (is_output(&self->spec->arguments[i])) {
+        if (spec_is_output(&self->spec->arguments[i])) {
             PyObject *item = is_tuple ? PyTuple_GetItem(self->out, (Py_ssize_t)next) : self->out;
             next++;
             if (self->operands[i].object && item != Py_None) {

@@ -78,14 +78,10 @@ static int open_output(call *self, size_t index) {
     return 0;
 }
 
-static bool is_output(const argument_spec *argument) {
-    return argument->is_buffer && argument->access == VYRE_ACCESS_OUT;
-}
-
 static int open_given(call *self, size_t index) {
     const argument_spec *argument = &self->spec->arguments[index];
     if (!self->operands[index].object) {
-        return is_output(argument)
+        return spec_is_output(argument)
                    ? 0
                    : error_refuse(ERROR_TYPE, "pass every argument that is not an output",
                                   "%s is missing", argument->where);
@@ -133,7 +129,7 @@ int call_open(call *self) {
         }
     }
     for (size_t i = 0; i < self->spec->count && self->spec->output_count; i++) {
-        if (is_output(&self->spec->arguments[i]) && open_output(self, i)) {
+        if (spec_is_output(&self->spec->arguments[i]) && open_output(self, i)) {
             return -1;
         }
     }

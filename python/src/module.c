@@ -17,6 +17,24 @@ PyObject *python_import(PyObject **kept, const char *module, const char *attribu
     return *kept;
 }
 
+void python_append(PyObject **list, PyObject *item) {
+    if (!item || PyList_Append(*list, item)) {
+        Py_CLEAR(*list);
+    }
+    Py_XDECREF(item);
+}
+
+PyObject *python_shape(const Py_ssize_t *sides, int dimensions) {
+    PyObject *shape = PyTuple_New(dimensions);
+    for (int i = 0; i < dimensions && shape; i++) {
+        PyObject *side = PyLong_FromSsize_t(sides[i]);
+        if (!side || PyTuple_SetItem(shape, i, side)) {
+            Py_CLEAR(shape);
+        }
+    }
+    return shape;
+}
+
 void python_free(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     void *slot = PyType_GetSlot(type, Py_tp_free);
@@ -78,10 +96,7 @@ static PyObject *list_backends(PyObject *module, PyObject *unused) {
         bool runs = vyre_registry_dispatches(registry, all[i]->id);
         PyObject *item = Py_BuildValue("sOI", all[i]->id, runs ? Py_True : Py_False,
                                        (unsigned)vyre_registration_device_count(all[i]));
-        if (!item || PyList_Append(list, item)) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(item);
+        python_append(&list, item);
     }
     return list;
 }

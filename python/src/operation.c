@@ -18,10 +18,7 @@ static PyObject *list_parameters(const vyre_operation *operation) {
         const vyre_parameter *parameter = &operation->parameters[i];
         PyObject *item = Py_BuildValue("sss", parameter->name, role_name(parameter->role),
                                        vyre_type_name(parameter->type));
-        if (!item || PyList_Append(list, item)) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(item);
+        python_append(&list, item);
     }
     return list;
 }
@@ -38,10 +35,7 @@ static PyObject *list_laws(const vyre_operation *operation) {
         PyObject *item = law->operand
                              ? PyUnicode_FromFormat("%s(%s)", names[law->kind], law->operand)
                              : PyUnicode_FromString(names[law->kind]);
-        if (!item || PyList_Append(list, item)) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(item);
+        python_append(&list, item);
     }
     return list;
 }
@@ -51,10 +45,7 @@ static PyObject *list_witnesses(const vyre_operation *operation) {
     for (size_t i = 0; i < operation->witness_count && list; i++) {
         PyObject *item = Py_BuildValue("ss", operation->witnesses[i].arguments,
                                        operation->witnesses[i].expected);
-        if (!item || PyList_Append(list, item)) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(item);
+        python_append(&list, item);
     }
     return list;
 }
@@ -89,13 +80,9 @@ PyObject *operation_ids(PyObject *module, PyObject *unused) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; i < vyre_dialects_count(now) && list; i++) {
         const vyre_operation *operation = vyre_dialects_at(now, i);
-        PyObject *id = vyre_operation_has_program(operation)
-                           ? PyUnicode_FromString(operation->id)
-                           : Py_NewRef(Py_None); /* it cannot be called */
-        if (!id || (id != Py_None && PyList_Append(list, id))) {
-            Py_CLEAR(list);
+        if (vyre_operation_has_program(operation)) { /* others cannot be called */
+            python_append(&list, PyUnicode_FromString(operation->id));
         }
-        Py_XDECREF(id);
     }
     vyre_dialects_leave(&guard);
     return list;

@@ -33,6 +33,13 @@ extern module_state python;
  * `*kept` owns. */
 PyObject *python_import(PyObject **kept, const char *module, const char *attribute);
 
+/* Appends an item, which it takes over, to a list. If that fails, or the item is NULL, the list
+ * becomes NULL. */
+void python_append(PyObject **list, PyObject *item);
+
+/* Returns sides as a tuple. */
+PyObject *python_shape(const Py_ssize_t *sides, int dimensions);
+
 /* Frees the memory of an object as its type does, which may be a class derived from ours, and
  * releases the type. The end of every tp_dealloc. */
 void python_free(PyObject *object);

@@ -24,10 +24,7 @@ static PyObject *find_dtype(const argument_spec *argument) {
         for (size_t i = 0; i < argument->field_count && fields; i++) {
             PyObject *field = Py_BuildValue("ns", (Py_ssize_t)argument->fields[i].offset,
                                             view_dtype_name(argument->fields[i].type));
-            if (!field || PyList_Append(fields, field)) {
-                Py_CLEAR(fields);
-            }
-            Py_XDECREF(field);
+            python_append(&fields, field);
         }
         dtype = fields
                     ? PyObject_CallFunction(make, "On", fields, (Py_ssize_t)argument->element_bytes)
@@ -50,14 +47,7 @@ static PyObject *make_shape(uint64_t length, const view *like) {
     if (!like || !has_length(like, length)) {
         return PyLong_FromUnsignedLongLong(length);
     }
-    PyObject *shape = PyTuple_New(like->dimensions);
-    for (int i = 0; i < like->dimensions && shape; i++) {
-        PyObject *side = PyLong_FromSsize_t(like->shape[i]);
-        if (!side || PyTuple_SetItem(shape, i, side)) {
-            Py_CLEAR(shape);
-        }
-    }
-    return shape;
+    return python_shape(like->shape, like->dimensions);
 }
 
 PyObject *results_make_array(const argument_spec *argument, uint64_t length, const view *like,
@@ -91,7 +81,7 @@ PyObject *call_results(call *self) {
     PyObject *items = PyTuple_New((Py_ssize_t)count);
     for (size_t i = 0; i < self->spec->count && items; i++) {
         const argument_spec *argument = &self->spec->arguments[i];
-        if (argument->is_buffer && argument->access == VYRE_ACCESS_OUT) {
+        if (spec_is_output(argument)) {
             PyTuple_SetItem(items, (Py_ssize_t)next++, Py_NewRef(self->operands[i].object));
         }
     }

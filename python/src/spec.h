@@ -28,6 +28,11 @@ typedef struct program_spec {
 int spec_init(program_spec *self, const vyre_program *program, const char *name);
 void spec_deinit(program_spec *self);
 
+/* Whether an argument is an `out` buffer. */
+static inline bool spec_is_output(const argument_spec *argument) {
+    return argument->is_buffer && argument->access == VYRE_ACCESS_OUT;
+}
+
 /* Returns the index of an argument, `count` if none has that name, or -1. */
 Py_ssize_t spec_find(const program_spec *self, PyObject *name);
 

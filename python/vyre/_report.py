@@ -71,7 +71,7 @@ class Info:
 
 def info() -> Info:
     """Say which devices this machine has, and which LLVM the cpu device uses."""
-    found = Info(_vyre.__version__, "none: pip install vyre[cpu], or install libLLVM 15 to 22")
+    found = Info(_vyre.__version__, "none: pip install vyre[cpu], or install libLLVM 16 to 22")
     for name in device_names():
         try:
             profile = Device(name).profile
