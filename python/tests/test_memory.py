@@ -83,3 +83,38 @@ saxpy(2.0, x, y, device="reference")
 def test_every_allocation_may_fail():
     pytest.importorskip("_testcapi")
     subprocess.run([sys.executable, "-W", "ignore", "-c", CODE], check=True, timeout=120)
+
+
+IN_PLACE = """
+import resource
+import numpy as np
+import vyre
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+saxpy = vyre.kernel('''
+program saxpy(a: f32, x: buffer<f32>, y: inout buffer<f32>) over y {
+    y[gid] = fma(a, x[gid], y[gid]);
+}''')
+n = 1 << 24
+x, y = np.ones(2 * n, np.float32), np.ones(n, np.float32)
+saxpy(2.0, x[:16], y[:16], device="cpu")
+before = peak()
+saxpy(2.0, x[:n], y, device="cpu")
+in_place = peak() - before
+saxpy(2.0, x[::2], y, device="cpu")
+copied = peak() - before
+assert in_place < 16 << 20, in_place
+assert copied >= 64 << 20, copied  # so a copy would be seen
+assert y[-1] == 5 and y[0] == 7
+"""
+
+
+def test_nothing_is_copied_on_cpu():
+    done = subprocess.run(
+        [sys.executable, "-c", IN_PLACE], check=False, capture_output=True, text=True, timeout=120
+    )
+    if "UnavailableError" in done.stderr:
+        pytest.skip("this machine has no LLVM")
+    assert done.returncode == 0, done.stderr
