@@ -331,7 +331,7 @@ static void ptx_has_the_form_for_gpus(void **state) {
     assert_non_null(text);
     memcpy(text, bytes, size);
     const vyre_program *form = vyre_program_suited(program, "cuda", true);
-    assert_int_equal(vyre_program_ir(program)->phase_count, 6);
+    assert_int_equal(vyre_program_ir(program)->phase_count, 10);
     assert_int_equal(vyre_program_ir(form)->phase_count, 4);
     assert_int_equal(count(text, ".entry"), 4);
     free(text);
@@ -364,8 +364,8 @@ static void the_object_for_cpus_has_the_own_form(void **state) {
         skip();
     }
     assert_null(status);
-    assert_true(has_name(bytes, size, "phase_5"));
-    assert_false(has_name(bytes, size, "phase_6"));
+    assert_true(has_name(bytes, size, "phase_9"));
+    assert_false(has_name(bytes, size, "phase_10"));
     vyre_bytes_free(bytes);
 }
 
