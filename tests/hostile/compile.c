@@ -135,11 +135,15 @@ static void count_llvm(const vyre_program *program) {
     vyre_program_release(split);
 }
 
+/* In the form for GPUs, as a device compiles it. */
 static void count_cuda(const vyre_program *program) {
     enum { MOST = 32000000 };
     vyre_strbuf ptx = {0};
+    program = vyre_program_suited(program, "cuda", true);
     if (is_accepted("cuda", cuda_ahead(program, NULL, &ptx)) && ptx.size > MOST) {
-        complain("cuda", "the driver gets too much");
+        char why[64];
+        snprintf(why, sizeof why, "the driver gets too much: %zu bytes", ptx.size);
+        complain("cuda", why);
     }
     vyre_strbuf_free(&ptx);
 }
