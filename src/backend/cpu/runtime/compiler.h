@@ -12,7 +12,7 @@
 #include "backend/cpu/codegen/llvm.h"
 
 /* Describes libLLVM and the CPU; valid as long as the process. An earlier process may have stored
- * the description; otherwise this starts a helper. UNAVAILABLE where there is neither libLLVM nor
+ * the description; otherwise this starts a helper. UNAVAILABLE if there is neither libLLVM nor
  * llvmlite. */
 VYRE_MUST_USE vyre_status cpu_compiler_info(cpu_llvm_info *out_info);
 
