@@ -1,5 +1,5 @@
-/* What a call costs on small data: 16 elements of saxpy on the cpu, through the one-call API with a
- * named device and with routing, and through a pipeline. */
+/* The cost of a call on small data: saxpy with 16 elements on the cpu backend, through vyre_run
+ * with a named device and with routing, and through a pipeline. */
 #include <stdio.h>
 #include <string.h>
 

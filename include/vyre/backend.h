@@ -80,7 +80,7 @@ typedef struct vyre_output {
     size_t size; /* bytes */
 } vyre_output;
 
-/* Since 1.3. Memory that a resident buffer has or is made of. */
+/* Since 1.3. The memory of a resident buffer. */
 typedef struct vyre_memory {
     uint64_t address;     /* in the address space of `place` */
     size_t size;          /* bytes */
@@ -517,36 +517,36 @@ struct vyre_backend_slots {
     /* Frees `state`. This is the last call, after all pipelines are destroyed. Default: nothing. */
     void (*destroy)(const vyre_backend *backend);
 
-    /* Since 1.3. Like `dispatch_borrowed_into`, on one piece of the caller's memory for each
-     * argument, in declaration order, `out` buffers and scalars included. Buffers are aligned to
-     * their elements; call->inputs are the same memory. The run writes only `inout` and `out`
-     * memory, which overlaps no other argument's. After a failure that memory may hold anything.
-     * Default: runs `dispatch_borrowed` into other memory and copies on success. */
+    /* Since 1.3. Runs on the caller's memory: one piece for each argument, in declaration order,
+     * scalars and `out` buffers included. call->inputs point to the same memory. Buffers are
+     * aligned to their elements. Memory that the run writes overlaps no other argument's. After a
+     * failure that memory may hold anything. Default: runs `dispatch_borrowed` into other memory,
+     * and copies the outputs on success. */
     vyre_status (*dispatch_in_place)(const vyre_backend *backend, const vyre_call *call,
                                      const vyre_output *arguments);
 
     /* Since 1.3: more of resident buffers. */
 
-    /* Makes a buffer of memory that the caller owns. The memory stays valid until resident_free,
-     * which leaves it to its owner, or until the device is lost. The backend never writes memory
-     * with VYRE_MEMORY_READ_ONLY. If the memory overlaps another buffer, the host frees the new
-     * one before any use, unless both are read-only. A backend may refuse memory with UNSUPPORTED.
+    /* Makes a buffer from memory that the caller owns. The memory stays valid until resident_free,
+     * which does not free it, or until the device is lost. The backend never writes memory with
+     * VYRE_MEMORY_READ_ONLY. If the memory overlaps another buffer, the host frees the new one
+     * before any use, unless both are read-only. A backend may refuse memory with UNSUPPORTED.
      * Default: UNSUPPORTED. */
     vyre_status (*resident_import)(const vyre_backend *backend, const vyre_memory *memory,
                                    uint64_t *out_buffer);
-    /* Returns where a buffer lies; it stays there. Default: UNSUPPORTED. */
+    /* Returns the address of a buffer, which never changes. Default: UNSUPPORTED. */
     vyre_status (*resident_address)(const vyre_backend *backend, uint64_t buffer,
                                     vyre_memory *out_memory);
-    /* Makes a buffer that shares the memory of a part of another. The backend orders work on both
-     * like work on one buffer. `buffer` is never itself a range, and the host frees it after its
-     * ranges. Default: UNSUPPORTED; runs then take whole buffers only. */
+    /* Makes a buffer that shares the memory of a part of another one. The backend orders work on
+     * the two as if they were one buffer. `buffer` is never itself a range, and the host frees it
+     * after its ranges. Default: UNSUPPORTED; runs then take whole buffers only. */
     vyre_status (*resident_range)(const vyre_backend *backend, uint64_t buffer, size_t offset,
                                   size_t size, uint64_t *out_buffer);
     /* Copies inside the device. The two parts do not overlap. Default: through resident_read and
      * resident_upload, in pieces. */
     vyre_status (*resident_copy)(const vyre_backend *backend, uint64_t to, size_t to_offset,
                                  uint64_t from, size_t from_offset, size_t size);
-    /* Repeats a pattern of 1, 2, 4, 8 or 16 bytes; `size` is a multiple of that. Default:
+    /* Repeats a pattern of 1, 2, 4, 8 or 16 bytes; `size` is a multiple of pattern_size. Default:
      * resident_upload of the pattern, in pieces. */
     vyre_status (*resident_fill)(const vyre_backend *backend, uint64_t buffer, size_t offset,
                                  size_t size, const void *pattern, size_t pattern_size);

@@ -68,8 +68,8 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_device_dispatch_into(
     const vyre_dispatch_config *config, vyre_outputs *outputs);
 
 /* Runs on the caller's memory: one piece for each argument, in declaration order, scalars and `out`
- * buffers included. The run reads and writes it where it lies; on the CPU it copies and allocates
- * no array. `out` memory is 0 where the program stores nothing.
+ * buffers included. The cpu backend works in that memory without a copy; a GPU copies it there and
+ * back. `out` memory is 0 where the program stores nothing.
  *
  * Memory that the run writes must not overlap that of another argument. Programs that print or
  * assert, and buffers that are not aligned to their elements, run through copies.
@@ -127,28 +127,29 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_resident_upload_at(vyre_device *device,
  * wrote the buffer failed, every read returns its error until the buffer is written again. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_read(vyre_device *device, vyre_resident resident,
                                                       size_t offset, void *data, size_t size);
-/* Fails while a run uses the buffer, or memory that it shares. The memory stays as long as there
- * are ranges of the buffer; only its handle becomes invalid. */
+/* Fails while a run uses the buffer, or memory that it shares. The handle becomes invalid; the
+ * memory stays as long as there are ranges of the buffer. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_free(vyre_device *device, vyre_resident resident);
 
-/* Makes a resident buffer of memory that the caller owns, without a copy. The device uses it where
- * it lies. The cpu and reference backends take memory of the host, of any alignment. The cuda
- * backend takes device memory of its GPU, and host memory that is pinned or managed. Runs, uploads,
- * copies and fills refuse to write memory with VYRE_MEMORY_READ_ONLY.
+/* Makes a resident buffer from memory that the caller owns, without a copy. The cpu and reference
+ * backends take memory of the host, of any alignment. The cuda backend takes device memory of its
+ * GPU, and host memory that is pinned or managed. Runs, uploads, copies and fills refuse to write
+ * memory with VYRE_MEMORY_READ_ONLY.
  *
- * The memory must stay valid, and others must not use it while the device does, until `release` is
- * called. It may be NULL. The library calls it exactly once, with `owner`: from the call that frees
- * the buffer and its last range, or from vyre_device_shutdown, a successful vyre_device_recover or
- * the last vyre_device_release. It must not use the device. If the import fails, it is not called.
+ * The memory must stay valid until the library calls `release`. Others must not use it while the
+ * device does. `release` may be NULL. The library calls it exactly once, with `owner`: from the
+ * call that frees the last of the buffer and its ranges, or from vyre_device_shutdown, a successful
+ * vyre_device_recover or the last vyre_device_release. It must not use the device. If the import
+ * fails, the library does not call it.
  *
  * Memory inside another resident buffer of the device shares it, as a range does. Memory that
  * overlaps one only in part is refused, unless both are read-only. Buffers of other devices are not
- * looked at. */
+ * checked. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_import(vyre_device *device,
                                                         const vyre_memory *memory,
                                                         void (*release)(void *owner), void *owner,
                                                         vyre_resident *out_resident);
-/* Makes a buffer of a part of another one. It shares the memory and keeps it alive. `size` may be
+/* Makes a buffer from a part of another one. It shares the memory and keeps it alive. `size` may be
  * 0. Devices whose backend has no ranges refuse it as an argument of a run. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_range(vyre_device *device, vyre_resident resident,
                                                        size_t offset, size_t size,
@@ -159,13 +160,13 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_resident_range(vyre_device *device, vyre
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_copy(vyre_device *device, vyre_resident to,
                                                       size_t to_offset, vyre_resident from,
                                                       size_t from_offset, size_t size);
-/* Fills a part of a buffer with a pattern of 1, 2, 4, 8 or 16 bytes. `size` is a multiple of that.
- */
+/* Fills a part of a buffer with a pattern of 1, 2, 4, 8 or 16 bytes. `size` must be a multiple of
+ * pattern_size. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_fill(vyre_device *device, vyre_resident resident,
                                                       size_t offset, size_t size,
                                                       const void *pattern, size_t pattern_size);
-/* Returns where a buffer lies and its size, to share it with other libraries. Wait for enqueued
- * work first (vyre_device_wait), and keep the buffer until they are done. */
+/* Returns the address and size of a buffer, to share it with other libraries. First wait for
+ * enqueued work (vyre_device_wait), and keep the buffer until the other library is done. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_resident_memory(vyre_device *device, vyre_resident resident,
                                                         vyre_memory *out_memory);
 
@@ -178,11 +179,11 @@ typedef struct vyre_binding {
     uint32_t type;    /* vyre_type that the scalar must have; VYRE_TYPE_VOID: not checked */
 } vyre_binding;
 
-/* Runs on resident buffers and waits. `bindings` are all arguments, `out` buffers included: those
- * without a name at the positions of the arguments, those with a name at any position. Each buffer
- * must have exactly the size that the program states, and be aligned to its elements, on the cuda
- * backend to 16 bytes. Only read-only arguments may share memory. Outputs stay on the device.
- * `out_timing` may be NULL.
+/* Runs on resident buffers and waits. `bindings` has every argument, `out` buffers included. A
+ * binding without a name is the argument at its position; one with a name may stand anywhere. Each
+ * buffer must have exactly the size that the program states. It must be aligned to its elements,
+ * and on the cuda backend to 16 bytes. Only read-only arguments may share memory. Outputs stay on
+ * the device. `out_timing` may be NULL.
  *
  * With VYRE_DISPATCH_STREAM in `config->flags`, the run starts after the work that the caller has
  * put into `config->stream`, and later work of that stream starts after the run. Devices without

@@ -28,7 +28,7 @@ typedef struct vyre_emit_options {
 typedef struct vyre_emitter {
     const char *target; /* the target's id: "primary_text" */
     const char *makes;  /* for messages: "PTX of the cuda backend" */
-    const char *needs;  /* for messages: "libLLVM 16 to 19"; NULL: nothing */
+    const char *needs;  /* for messages: "libLLVM 16 to 22"; NULL: nothing */
     bool is_text;
     bool has_devices; /* it accepts a device by name in its options */
     /* Fails with UNSUPPORTED if it cannot translate the program, and with UNAVAILABLE if this

@@ -82,15 +82,17 @@ vyre_pipeline_dispatch_resident(vyre_pipeline *pipeline, const vyre_binding *bin
 /* Starts a run on resident buffers and returns at once. See vyre_device_dispatch_resident for
  * `bindings`. Runs that share a buffer execute in the order in which they were enqueued.
  * `out_ticket` may be NULL. vyre_device_wait returns errors of the run. A run with asserts or
- * prints is over when the call returns, which returns its errors; its ticket is 0. So is a run in
- * the order of a stream that needs the host, because of a timeout or a `repeat while`. */
+ * prints is over when the call returns, which returns its errors; its ticket is 0. The same holds
+ * for a run with VYRE_DISPATCH_STREAM that has a timeout or a `repeat while`, or follows a run that
+ * has. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_pipeline_enqueue(vyre_pipeline *pipeline,
                                                          const vyre_binding *bindings, size_t count,
                                                          const vyre_dispatch_config *config,
                                                          vyre_ticket *out_ticket);
 
-/* Make an argument of a run: a resident buffer, a scalar of a type, or a scalar of any type by its
- * zero-extended bits. A run refuses a scalar whose type is not that of the argument. */
+/* Make an argument of a run: a resident buffer, a scalar with a type, or the zero-extended bits of
+ * a scalar, whose type is not checked. A run refuses a scalar with another type than the argument.
+ */
 static inline vyre_binding vyre_bind(vyre_resident buffer) {
     vyre_binding binding;
     memset(&binding, 0, sizeof binding);
@@ -143,8 +145,8 @@ static inline vyre_binding vyre_bind_bool(bool value) {
     return vyre_bind_typed(value ? 1 : 0, VYRE_TYPE_BOOL);
 }
 
-/* Gives an argument its name, so that it may stand anywhere: vyre_named("x", vyre_bind(x)). The
- * name must stay valid during the call. */
+/* Names the argument that a binding is for, so that it may stand anywhere:
+ * vyre_named("x", vyre_bind(x)). The name must stay valid during the call. */
 static inline vyre_binding vyre_named(const char *name, vyre_binding binding) {
     binding.name = name;
     return binding;

@@ -40,10 +40,10 @@ VYRE_API void vyre_registry_free(vyre_registry *registry); /* NULL is allowed */
 VYRE_API VYRE_MUST_USE vyre_status vyre_registry_add(vyre_registry *registry,
                                                      const vyre_bundle *bundle);
 
-/* Says where llvmlite's library lies: the absolute path of `llvmlite/binding/libllvmlite.so`. The
- * cpu backend opens it if it finds no libLLVM and VYRE_LLVM and VYRE_LLVMLITE are not set. Any
- * thread may call it, before the first device of the cpu backend is created. NULL takes it back.
- * INVALID_ARGUMENT if the path is not absolute; that there is no such file is told later. */
+/* Sets the absolute path of llvmlite's library, `llvmlite/binding/libllvmlite.so`. The cpu backend
+ * opens it if it finds no libLLVM, and neither VYRE_LLVM nor VYRE_LLVMLITE is set. Call it before
+ * the first device of the cpu backend is created, from any thread. NULL removes the path.
+ * INVALID_ARGUMENT if the path is not absolute. The first device reports a missing file. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_llvmlite_set(const char *path);
 
 /* Returns all registrations, in no particular order. Every call returns the same list. It is empty

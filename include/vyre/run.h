@@ -23,9 +23,10 @@ extern "C" {
  * scalars and read-only buffers. `in` is NULL for `out` buffers.
  *
  * The run works on the caller's memory (vyre_device_dispatch_in_place) if `in` and `out` of each
- * `inout` buffer are the same memory, and no written memory overlaps another argument's. After a
- * failure of a run that has started, the contents of written memory are unspecified, and the status
- * says so. Otherwise the run goes through copies, and writes `out` only if it succeeds. */
+ * `inout` buffer are the same memory, and no written memory overlaps another argument's. If such a
+ * run fails after its start, the contents of written memory are unspecified, and the status says
+ * so. Other runs use copies, and write `out` only if they succeed. A run that the router learns
+ * from (VYRE_LEARN) may do the same. */
 typedef struct vyre_argument {
     const char *name;
     const void *in;

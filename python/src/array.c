@@ -55,7 +55,7 @@ static int set_shape(array *self, PyObject *shape) {
     return 0;
 }
 
-/* Sets the elements: a type of kernels by NumPy's name, or records with a dtype and a format. */
+/* Sets the element type: a scalar type by NumPy's name, or records with a dtype and a format. */
 static int set_elements(array *self, const char *type, Py_ssize_t element_bytes, PyObject *dtype,
                         const char *format) {
     for (vyre_type i = VYRE_TYPE_BOOL; i < VYRE_TYPE_COUNT; i++) {
@@ -124,7 +124,7 @@ typedef struct owner {
     dlpack_tensor tensor;
 } owner;
 
-/* The last release of a device may come after Python's end: then nothing is left to release. */
+/* The last release of a device may come after Python has ended; nothing is left to free then. */
 static void release_owner(void *user) {
     owner *self = user;
     if (Py_IsInitialized()) {
@@ -240,7 +240,7 @@ static PyObject *from_capsule(PyObject *class, PyObject *arguments) {
     return finish(self, status);
 }
 
-/* Without the GIL: the owner's release may come from another thread that waits for it. */
+/* Releases the GIL, because another thread that calls release_owner may wait for it. */
 static void free_resident(array *self) {
     PyThreadState *thread = PyEval_SaveThread();
     vyre_status status = vyre_resident_free(self->device->device, self->resident);
@@ -339,7 +339,7 @@ static PyObject *copy_from(PyObject *object, PyObject *other) {
     return done(status);
 }
 
-/* Takes a part: range(offset in bytes, shape). */
+/* range(offset in bytes, shape): a part that shares the memory. */
 static PyObject *range(PyObject *object, PyObject *arguments) {
     array *self = (array *)object;
     Py_ssize_t offset;
@@ -370,7 +370,7 @@ static PyObject *range(PyObject *object, PyObject *arguments) {
     return finish(part, status);
 }
 
-/* Where it lies: (address, bytes, is_host, is_read_only). */
+/* The memory as a tuple: (address, bytes, is_host, is_read_only). */
 static PyObject *get_memory(PyObject *object, PyObject *unused) {
     array *self = (array *)object;
     vyre_memory memory;

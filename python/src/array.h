@@ -8,8 +8,8 @@
 typedef struct array {
     PyObject_HEAD PyObject *weak_references;
     device_object *device;
-    PyObject *dtype; /* of NumPy, for records; else NULL */
-    char *format;    /* of the buffer protocol, for records; else NULL */
+    PyObject *dtype; /* NumPy's, for records; else NULL */
+    char *format;    /* the buffer protocol's, for records; else NULL */
     vyre_resident resident;
     bool is_resident; /* the buffer is to be freed */
     bool is_read_only, has_stream;

@@ -52,7 +52,7 @@ static int take_keyword(call *self, PyObject *name, PyObject *value) {
         return error_refuse(ERROR_TYPE, "pass it once", "%s is passed twice",
                             self->spec->arguments[index].where);
     }
-    /* None for an output asks for a new one, as elsewhere in NumPy. */
+    /* None for an output asks for a new array, as in NumPy. */
     bool is_left_out = value == Py_None && spec_is_output(&self->spec->arguments[index]);
     self->operands[index].object = is_left_out ? NULL : value;
     return 0;
@@ -87,7 +87,7 @@ static int refuse_out(const call *self) {
                         kernel_name(self->kernel), self->spec->output_count);
 }
 
-/* Outputs in `out` are in declaration order; None among them asks for a new one. */
+/* Outputs in `out` are in declaration order; None asks for a new array. */
 static int take_out(call *self) {
     bool is_tuple = PyTuple_Check(self->out);
     size_t count = is_tuple ? (size_t)PyTuple_Size(self->out) : 1, next = 0;

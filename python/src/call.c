@@ -16,7 +16,7 @@ static int open_scalar(call *self, size_t index) {
     return 0;
 }
 
-/* All arrays of a call are on one device. */
+/* Refuses a call whose arrays are on different devices. */
 static int meet(call *self, size_t index) {
     const array *given = (array *)self->operands[index].array.array;
     if (self->where && self->where->device != given->device->device) {
@@ -93,8 +93,7 @@ static bool overlaps(vyre_output a, vyre_output b) {
     return a.data < b.data + b.size && b.data < a.data + a.size;
 }
 
-/* A kernel may be called with an array that it reads and writes, as NumPy's functions may: it reads
- * a copy. */
+/* As with NumPy's functions, an input may overlap an output: the kernel then reads a copy of it. */
 static int separate(call *self, size_t read) {
     for (size_t i = 0; i < self->spec->count; i++) {
         const argument_spec *written = &self->spec->arguments[i];
@@ -121,7 +120,7 @@ static int separate_all(call *self) {
     return 0;
 }
 
-/* Outputs come last, since they are made where the data is. */
+/* Outputs come last, because they are made on the device of the other arguments. */
 int call_open(call *self) {
     for (size_t i = 0; i < self->spec->count; i++) {
         if (open_given(self, i)) {
@@ -177,7 +176,7 @@ static void call_deinit(call *self) {
     PyMem_Free(self->allocated);
 }
 
-/* Binds and opens the arguments, then does something with the call. */
+/* Binds and opens the arguments, then passes the call to `act`. */
 static PyObject *with_call(PyObject *object, PyObject *arguments, PyObject *keywords,
                            PyObject *(*act)(call *self)) {
     call self;

@@ -24,7 +24,7 @@ typedef struct call {
     vyre_output *arguments; /* for the run */
     PyObject *device;       /* borrowed; NULL or None: chosen by the router */
     PyObject *out;          /* borrowed; NULL or None: outputs are made */
-    device_object *where;   /* borrowed: where the data is; NULL if all of it is the host's */
+    device_object *where;   /* borrowed: the device of the arrays; NULL if all are on the host */
     vyre_dispatch_config config;
     vyre_prints prints;
     /* Storage for calls of a few arguments; others allocate it. */
@@ -37,16 +37,16 @@ typedef struct call {
 /* Binds positional and keyword arguments to those of the program, without looking at them. */
 int call_bind(call *self, PyObject *arguments, PyObject *keywords);
 
-/* Opens and checks what was given, and makes the outputs that were not. */
+/* Opens and checks the given arguments, and makes outputs that are not given. */
 int call_open(call *self);
 
-/* Runs the kernel where the call says, without the GIL. */
+/* Runs the kernel on the device of the call, without the GIL. */
 int call_run(call *self);
 
 /* Says where the call would run and why, as a dict. */
 PyObject *call_explain(call *self);
 
-/* Runs on data of the device; data of the host goes there and back. `device` is that of `where`. */
+/* Runs on arrays of the device `where`; arrays of the host are copied there and back. */
 int call_run_resident(call *self, vyre_pipeline *pipeline);
 
 /* Returns what the call returns: None, the one output, or a named tuple of several. */

@@ -7,7 +7,7 @@
 
 enum { KEPT = 32 };
 
-/* The devices that calls named so far. Only threads with the GIL use it. */
+/* The devices that were opened by name. Only threads that hold the GIL use it. */
 static struct {
     pid_t process;
     size_t count;
@@ -17,7 +17,7 @@ static struct {
     } items[KEPT];
 } kept;
 
-/* Devices of the parent belong to it: the child forgets them without closing them. */
+/* A child process cannot use devices of its parent: it forgets them without closing them. */
 static vyre_device *find_kept(const char *name) {
     if (kept.process != getpid()) {
         kept.process = getpid();
@@ -31,7 +31,7 @@ static vyre_device *find_kept(const char *name) {
     return NULL;
 }
 
-/* A libLLVM of the system comes first; the library opens llvmlite only if there is none. */
+/* The library opens llvmlite only if it finds no libLLVM. */
 int device_prepare(void) {
     if (python.has_device) {
         return 0;
@@ -65,7 +65,7 @@ vyre_device *device_by_name(const char *name) {
         error_raise(status);
         return NULL;
     }
-    vyre_device *earlier = find_kept(name); /* by a thread that was faster */
+    vyre_device *earlier = find_kept(name); /* another thread was faster */
     if (earlier) {
         vyre_device_release(device);
         return earlier;

@@ -1,4 +1,4 @@
-/* Devices: those that calls name, kept for the life of the process, and objects for them. */
+/* Devices: the process keeps those that were opened by name. Objects stand for them in Python. */
 #ifndef VYRE_PYTHON_DEVICE_H
 #define VYRE_PYTHON_DEVICE_H
 

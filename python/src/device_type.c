@@ -38,7 +38,7 @@ static PyObject *synchronize(PyObject *object, PyObject *unused) {
     return status ? error_raise(status) : Py_NewRef(Py_None);
 }
 
-/* What the device says of itself, as a dict. */
+/* The profile of the device, as a dict. */
 static PyObject *get_profile(PyObject *object, void *unused) {
     const vyre_device *device = ((device_object *)object)->device;
     vyre_profile profile;

@@ -110,7 +110,7 @@ void dlpack_copy(const DLTensor *tensor, void *to, size_t bytes) {
     }
 }
 
-/* What an exported tensor consists of: the structure of one version, and the shape. */
+/* An exported tensor: the structure of the version that was asked for, and the shape. */
 typedef struct exported {
     DLManagedTensor old;
     DLManagedTensorVersioned versioned;
@@ -118,7 +118,7 @@ typedef struct exported {
     int64_t shape[VIEW_DIMENSIONS], strides[VIEW_DIMENSIONS];
 } exported;
 
-/* Any thread may call a deleter, also one that does not hold the GIL. */
+/* Any thread may call a deleter, even one that does not hold the GIL. */
 static void delete_exported(exported *self) {
     PyGILState_STATE state = PyGILState_Ensure();
     Py_DECREF(self->owner);
@@ -134,7 +134,7 @@ static void delete_versioned(DLManagedTensorVersioned *self) {
     delete_exported(self->manager);
 }
 
-/* A capsule that nobody took over still owns its tensor. */
+/* A capsule that was never consumed still owns its tensor. */
 static void drop_capsule(PyObject *capsule) {
     if (PyCapsule_IsValid(capsule, "dltensor")) {
         DLManagedTensor *tensor = PyCapsule_GetPointer(capsule, "dltensor");

@@ -1,4 +1,4 @@
-/* DLPack: arrays of other libraries as views, and ours for them. https://dmlc.github.io/dlpack */
+/* DLPack: imports and exports arrays. https://dmlc.github.io/dlpack */
 #ifndef VYRE_PYTHON_DLPACK_H
 #define VYRE_PYTHON_DLPACK_H
 
@@ -52,7 +52,7 @@ void dlpack_release(dlpack_tensor *tensor);
 const DLTensor *dlpack_look(const dlpack_tensor *tensor);
 bool dlpack_is_read_only(const dlpack_tensor *tensor);
 
-/* Fills the fields of a view that describe elements. Any dtype that kernels do not have becomes
+/* Fills the fields of a view that describe elements. A dtype that kernels do not have becomes
  * void. */
 void dlpack_describe(const dlpack_tensor *tensor, view *out_view);
 

@@ -3,8 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Raises what vyre._errors.make returns. An exception of a listener that is already set stays the
- * cause of nothing: callers check for it first. */
+/* Raises the exception that vyre._errors.make returns. */
 static PyObject *raise_made(unsigned code, error_flavour flavour, const char *text, const char *fix,
                             PyObject *diagnostics) {
     PyObject *error = PyObject_CallFunction(python.make_error, "IissO", code, flavour == ERROR_TYPE,
@@ -23,7 +22,7 @@ PyObject *error_raise(vyre_status status) {
     return NULL;
 }
 
-/* The diagnostics in a form, as a str. */
+/* Renders the diagnostics as a str. */
 static PyObject *render(const vyre_diagnostics *diagnostics, const char *name, const char *text,
                         size_t size, vyre_diagnostic_form form) {
     char *rendered;

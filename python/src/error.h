@@ -11,7 +11,7 @@ PyObject *error_raise(vyre_status status);
 PyObject *error_raise_diagnostics(vyre_status status, const vyre_diagnostics *diagnostics,
                                   const char *name, const char *text, size_t size);
 
-/* Whether a wrong argument has the wrong type (a TypeError, too) or value (a ValueError, too). */
+/* Whether an argument has the wrong type (also a TypeError) or the wrong value (a ValueError). */
 typedef enum error_flavour { ERROR_VALUE, ERROR_TYPE } error_flavour;
 
 /* Raises an InvalidArgumentError. `fix` is the advice without "Fix: ". Returns -1. */

@@ -6,23 +6,23 @@
 
 enum { KERNEL_PIPELINES = 4 };
 
-/* An operation of the library has no text, and another program on each device. */
+/* A kernel from a text, or an operation of the library, whose program depends on the device. */
 typedef struct kernel {
     PyObject_HEAD PyObject *weak_references;
     PyObject *text;   /* str */
     PyObject *result; /* the type of its results, if it has several; NULL until needed */
     vyre_program *program;
     program_spec spec;
-    /* The operation, which the snapshot owns; both are NULL for a kernel of the caller's. */
+    /* The operation, which the snapshot owns; both are NULL for a kernel from a text. */
     const vyre_operation *operation;
     const vyre_dialects *snapshot;
-    /* Compiled for the devices it ran on last. A thread that runs one retains it. */
+    /* Pipelines for the devices of the latest runs. A thread retains the one that it runs. */
     vyre_pipeline *pipelines[KERNEL_PIPELINES];
     vyre_device *devices[KERNEL_PIPELINES];
     unsigned next_pipeline;
 } kernel;
 
-/* The id of its operation, else the name of its program. */
+/* The id of the operation, or else the name of the program. */
 const char *kernel_name(const kernel *self);
 
 /* Says where a call with these arguments would run and why, as a dict. */
@@ -34,7 +34,7 @@ PyObject *kernel_call(PyObject *object, PyObject *arguments, PyObject *keywords)
  * Releases the GIL while it compiles. */
 vyre_pipeline *kernel_compile(kernel *self, vyre_device *device,
                               const vyre_dispatch_config *config);
-/* Forgets what was compiled, since its device may be lost. */
+/* Releases all pipelines, because their device may be lost. */
 void kernel_forget(kernel *self);
 
 #endif

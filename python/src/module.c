@@ -39,7 +39,7 @@ void python_free(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     void *slot = PyType_GetSlot(type, Py_tp_free);
     freefunc release;
-    memcpy(&release, &slot, sizeof release); /* ISO C has no cast from void * to a function */
+    memcpy(&release, &slot, sizeof release); /* ISO C cannot cast void * to a function pointer */
     release(object);
     Py_DECREF(type);
 }

@@ -14,7 +14,7 @@
 
 #include <vyre/vyre.h>
 
-/* Names that the module looks up often, and objects that it imports when they are first needed. */
+/* Objects that the module uses often. It imports most of them when they are first needed. */
 typedef struct module_state {
     PyTypeObject *kernel_type, *device_type, *array_type;
     PyObject *make_error;   /* vyre._errors.make */
@@ -24,7 +24,7 @@ typedef struct module_state {
     PyObject *adopt; /* these two are of vyre._device; NULL until needed */
     PyObject *make_output;
     PyObject *dtypes[VYRE_TYPE_COUNT];
-    bool has_device; /* one was opened, so a trace can no longer begin */
+    bool has_device; /* a device was opened, so vyre.trace() comes too late */
 } module_state;
 
 extern module_state python;
@@ -37,11 +37,11 @@ PyObject *python_import(PyObject **kept, const char *module, const char *attribu
  * becomes NULL. */
 void python_append(PyObject **list, PyObject *item);
 
-/* Returns sides as a tuple. */
+/* Returns a shape as a tuple. */
 PyObject *python_shape(const Py_ssize_t *sides, int dimensions);
 
-/* Frees the memory of an object as its type does, which may be a class derived from ours, and
- * releases the type. The end of every tp_dealloc. */
+/* Frees the memory of an object through its type, which may be a subclass of ours, and releases the
+ * type. Every tp_dealloc ends with it. */
 void python_free(PyObject *object);
 
 PyMODINIT_FUNC PyInit__vyre(void);

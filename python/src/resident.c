@@ -1,7 +1,7 @@
 #include "call.h"
 #include "error.h"
 
-/* A run on data of the device. Arguments of the host have buffers there for as long as it takes. */
+/* A run on arrays of the device. Arrays of the host get resident buffers for the run. */
 typedef struct resident_run {
     const call *of;
     vyre_device *device;

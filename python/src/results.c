@@ -3,8 +3,7 @@
 #include "call.h"
 #include "error.h"
 
-/* The dtype of NumPy for the elements. It is kept for scalars; that of records is made each time.
- */
+/* NumPy's dtype for the elements. Those of scalar types are cached; those of records are not. */
 static PyObject *find_dtype(const argument_spec *argument) {
     PyObject **kept = &python.dtypes[argument->type];
     if (argument->type != VYRE_TYPE_VOID && *kept) {

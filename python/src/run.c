@@ -5,7 +5,7 @@
 #include "device.h"
 #include "error.h"
 
-/* A message of the kernel goes to sys.stdout. The first exception stays set until the run ends. */
+/* Writes a message of the kernel to sys.stdout. Keeps the first exception until the run ends. */
 static void write_message(void *user, const vyre_message *message) {
     PyGILState_STATE state = PyGILState_Ensure();
     PyObject **failure = user;
@@ -36,8 +36,7 @@ static uint64_t total_bytes(const call *self) {
     return bytes;
 }
 
-/* Asks the router for the device that is fastest for data of the host. The caller releases the
- * choice. */
+/* Asks the router for the fastest device for data of the host. The caller releases the choice. */
 static const vyre_router_choice *choose(const call *self) {
     const vyre_operation *operation = self->kernel->operation;
     const vyre_router_choice *choice;

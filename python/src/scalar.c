@@ -29,8 +29,8 @@ static int refuse_range(PyObject *number, vyre_type type, const char *where) {
     return -1;
 }
 
-/* Rounds to a format of `mantissa` stored bits and exponents of normal numbers from `lowest`, to
- * nearest even. Scaling makes one unit of the result's last place 1, where rint rounds. */
+/* Rounds to nearest even, to a format with `mantissa` stored bits whose normal numbers have
+ * exponents from `lowest`. Scales the last place of the result to 1, where rint rounds. */
 static double round_to(double value, int mantissa, int lowest) {
     int exponent;
     if (value == 0 || !isfinite(value)) {
@@ -76,7 +76,7 @@ static uint64_t float_bits(vyre_type type, double value) {
     return bits;
 }
 
-/* The least magnitude that rounds to infinity: the largest value and half of its last place. */
+/* The least magnitude that rounds to infinity: the largest value plus half of its last place. */
 static double too_large(vyre_type type) {
     switch (type) {
     case VYRE_TYPE_F16: return 65520;

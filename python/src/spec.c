@@ -136,8 +136,8 @@ static int refuse_dtype(const argument_spec *self, const view *array) {
                         needed);
 }
 
-/* An array of scalars is one of records whose fields all have its type, if its last dimension is
- * one record: shape (n, 3) for vec3. */
+/* An array of scalars fits records whose fields all have its type, if its last dimension is one
+ * record: shape (n, 3) for vec3. */
 static bool is_last_dimension(const argument_spec *self, const view *array) {
     if (array->dimensions < 2 || array->type == VYRE_TYPE_VOID ||
         (size_t)array->shape[array->dimensions - 1] * array->element_bytes != self->element_bytes) {

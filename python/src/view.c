@@ -27,7 +27,7 @@ static vyre_type integer_type(bool is_signed, size_t bytes) {
     }
 }
 
-/* The type of a code of the struct module. */
+/* The type of a format character of the struct module. */
 static vyre_type code_type(char code, size_t bytes) {
     switch (code) {
     case 'b':
@@ -50,7 +50,7 @@ static vyre_type code_type(char code, size_t bytes) {
     }
 }
 
-/* Machines that this builds for are little-endian: '>' and '!' are foreign. */
+/* vyre runs only on little-endian machines, so '>' and '!' are foreign. */
 static bool is_order(char code) {
     return code == '@' || code == '=' || code == '<';
 }
@@ -106,7 +106,7 @@ static size_t read_number(reader *r) {
     return number;
 }
 
-/* How often an item occurs: "(2,3)" or "4" before its code. */
+/* The repeat count of an item: "(2,3)" or "4" before its format character. */
 static size_t read_count(reader *r) {
     size_t count = 1;
     if (*r->at == '(') {
@@ -203,7 +203,7 @@ static int refuse_object(PyObject *object, const char *where) {
     return -1;
 }
 
-/* The buffer protocol has no bfloat16: its bits are opened instead. Returns 1 if they are. */
+/* Opens the bits of bfloat16, which the buffer protocol lacks. Returns 1 if it opened them. */
 static int open_bfloat16(view *self, PyObject *object) {
     PyObject *get_bits = python_import(&python.bfloat16_bits, "vyre._arrays", "bfloat16_bits");
     PyObject *bits = get_bits ? PyObject_CallFunctionObjArgs(get_bits, object, NULL) : NULL;
@@ -229,7 +229,7 @@ static int open_tensor(view *self, PyObject *capsule) {
     return 0;
 }
 
-/* Opens what other libraries share: a capsule for memory of the host, else an array. */
+/* Opens an array of another library: a capsule for memory of the host, else a vyre.Array. */
 static int open_foreign(view *self, PyObject *object, const char *where) {
     PyObject *adopt = python_import(&python.adopt, "vyre._device", "adopt");
     PyObject *shared = adopt ? PyObject_CallFunctionObjArgs(adopt, object, NULL) : NULL;

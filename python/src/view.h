@@ -41,9 +41,9 @@ typedef struct view_field {
 /* Returns whether a structured dtype of that format has each of the fields. */
 bool view_has_fields(const char *format, const view_field *fields, size_t count);
 
-/* Writes what the elements are: "dtype float32", or the format itself. */
+/* Describes the elements: "dtype float32", or the format itself. */
 void view_describe(const view *self, char *out_text, size_t size);
-/* How NumPy calls a type of kernels: "float32". */
+/* NumPy's name for a scalar type: "float32". */
 const char *view_dtype_name(vyre_type type);
 
 #endif

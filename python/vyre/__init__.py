@@ -71,7 +71,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is seldom needed when it is first used."""
+    """Import rarely used parts when they are first used."""
     import importlib
 
     if name == "ops":

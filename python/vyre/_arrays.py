@@ -1,4 +1,4 @@
-"""What the extension module asks of NumPy, imported when it first does."""
+"""Uses NumPy for the extension module, which imports this when it first needs NumPy."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def results_type(kernel: _vyre.Kernel) -> type:
 
 
 def bits_of(array: numpy.ndarray[Any, Any]) -> Any:
-    """Return an array as one that the buffer protocol can describe, sharing its memory."""
+    """Return an array that the buffer protocol can describe and that shares the memory."""
     if array.dtype.name != "bfloat16":
         return array
     return array.view("uint16")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import DTypeLike, NDArray
 
-# Of DLPack.
+# DLPack's numbers for kinds of devices.
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 
 Shape = SupportsIndex | tuple[SupportsIndex, ...]
@@ -23,8 +23,8 @@ Shape = SupportsIndex | tuple[SupportsIndex, ...]
 class Device(_vyre.Device):
     """A device: "cpu", "cuda", "cuda:1", "reference", or "preferred" for the most capable one.
 
-    The process opens each device once. Arrays keep their device, also after the end of `with`,
-    which waits for all work.
+    The process opens each device once. The end of `with` waits for all work. Arrays keep their
+    device open after that.
 
     >>> with vyre.Device("cuda") as gpu:
     ...     a, b = gpu.array(x), gpu.array(y)
@@ -192,14 +192,14 @@ class Array(_vyre.Array):
         return self.shape[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Convert the data for NumPy, which always copies it."""
+        """Return a copy of the data for NumPy."""
         if copy is False:
             raise ValueError("the data of a device cannot become a NumPy array without a copy")
         made = self.numpy()
         return made if dtype is None else made.astype(dtype, copy=False)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Return the kind of the device and its number, as DLPack numbers them."""
+        """Return DLPack's numbers for the kind of the device and the device."""
         is_host = self._memory()[2]
         kind, _, number = self.device.name.partition(":")
         return (CPU, 0) if is_host or kind != "cuda" else (CUDA, int(number or 0))
@@ -269,7 +269,7 @@ def current_stream(source: Any, device: int) -> int:
 
 
 def ask_for_capsule(source: Any, stream: int | None) -> Any:
-    """Call __dlpack__, of old libraries too."""
+    """Call __dlpack__, also of libraries that do not know max_version."""
     keywords: dict[str, Any] = {} if stream is None else {"stream": stream}
     try:
         return source.__dlpack__(max_version=(1, 0), **keywords)
@@ -301,7 +301,7 @@ def adopt(source: Any) -> Any:
 
 
 def adopt_interface(source: Any, interface: dict[str, Any]) -> Array:
-    """Share memory on CUDA by the CUDA array interface."""
+    """Share memory on CUDA through the CUDA array interface."""
     import numpy
 
     dtype = numpy.dtype(interface["typestr"])

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 class Error(Exception):
     """An error of vyre.
 
-    str() gives the whole text: what failed, what was found, and what to do about it. For a mistake
-    in a kernel that is each mistake with its line and a caret.
+    str() gives the whole text: what failed, what was found, and what to do about it. For a kernel
+    with mistakes, it shows the line of each mistake with a caret.
     """
 
     #: The name of the status code, such as "INVALID_ARGUMENT".
@@ -49,7 +49,7 @@ class InvalidProgramError(Error):
 
 
 class MalformedError(Error):
-    """Data that should have a format does not have it."""
+    """Data does not have the format that it should have."""
 
     code = "MALFORMED"
 
@@ -67,7 +67,7 @@ class OutOfMemoryError(Error, MemoryError):
 
 
 class NotFoundError(Error, LookupError):
-    """There is no device, operation or file of that name."""
+    """No device, operation or file has that name."""
 
     code = "NOT_FOUND"
 
@@ -109,7 +109,7 @@ class BackendError(Error):
 
 
 class InternalError(Error):
-    """The library has a mistake."""
+    """An error in vyre itself."""
 
     code = "INTERNAL"
 

@@ -1,4 +1,4 @@
-"""Kernels with colours, for notebooks."""
+"""Kernels in colour, for notebooks."""
 
 from __future__ import annotations
 

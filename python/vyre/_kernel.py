@@ -25,7 +25,7 @@ class Kernel(_vyre.Kernel):
 
     Further keywords of a call:
 
-    - device: "auto" (the device that is measured fastest), "cpu", "cuda", "cuda:1", "reference"
+    - device: "auto" (the device that was measured fastest), "cpu", "cuda", "cuda:1", "reference"
     - timeout: in seconds
     """
 

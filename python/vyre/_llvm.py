@@ -1,4 +1,4 @@
-"""Where llvmlite is, whose LLVM the cpu device uses if the system has none."""
+"""Finds llvmlite, whose LLVM the cpu device uses if the system has no libLLVM."""
 
 from __future__ import annotations
 

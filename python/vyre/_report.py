@@ -51,7 +51,7 @@ class Info:
 
     version: str
     llvm: str
-    #: By name: what the device is, or why there is none.
+    #: What each device is, by name, or why it does not work.
     devices: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -96,7 +96,7 @@ class Explanation:
     #: Why a measurement was ignored; "" if none was.
     note: str
     bytes: int
-    #: As measured earlier; None if it was not.
+    #: The measured time; None if there is no measurement.
     seconds: float | None
 
     def __str__(self) -> str:
@@ -120,10 +120,10 @@ def explain(kernel: Any, *arguments: Any, **keywords: Any) -> Explanation:
 
 @dataclass
 class Timing:
-    """How long calls took on a device; `error` says why there were none."""
+    """How long calls took on a device. `error` says why they failed; "" if they did not."""
 
     device: str
-    #: The first call, with compiling.
+    #: The first call, which includes compiling. All times are in seconds.
     first: float = 0.0
     #: The median and the fastest of later calls.
     median: float = 0.0
@@ -207,8 +207,8 @@ def bench(
 ) -> Benchmark:
     """Time a kernel or operation on each device, for `seconds` on each.
 
-    `devices` are names; the default is all that work but the oracle. Arguments are not changed:
-    the calls get copies.
+    `devices` are names; the default is every device but the reference. The calls get copies of the
+    arguments, which do not change.
     """
     names = devices or [name for name in device_names() if name != "reference"]
     timings = []
@@ -235,7 +235,7 @@ def copy_array(value: Any) -> Any:
 
 
 def trace(path: str | os.PathLike[str]) -> None:
-    """Write what happens on devices to a file that ui.perfetto.dev shows.
+    """Write a trace of all work on devices to a file, for ui.perfetto.dev.
 
     Call it before the first kernel runs. The file is complete when the process ends.
     """

@@ -1,9 +1,9 @@
 """The operations of the library, as functions: vyre.ops.sort.keys_u32(keys).
 
-Names are those of `vyre ops`: a dialect and an operation in it. Each takes what a kernel takes, and
-makes the outputs that are not given. help(vyre.ops.sort.keys_u32) shows what one does.
+`vyre ops` lists the same names: a dialect and an operation in it. Operations are called like
+kernels. help(vyre.ops.sort.keys_u32) describes one.
 
-Operations on elements take arrays of any shape, and numbers in place of arrays.
+Elementwise operations take arrays of any shape, and numbers in place of arrays.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Operation:
         for name, value in given.items():
             spread[name] = value
             if is_number(value):
-                # Checked as a scalar of a kernel is: it must fit.
+                # A number must fit its type, as a scalar argument of a kernel must.
                 one = _vyre.convert(value, kinds[name], f"{self.id}(): argument `{name}`")
                 dtype = kind_dtype(kinds[name])
                 spread[name] = numpy.full(shape, numpy.frombuffer(one, dtype)[0], dtype)
@@ -153,7 +153,7 @@ def members(prefix: str) -> list[str]:
 
 @functools.cache
 def lookup(name: str) -> Operation | Dialect | None:
-    """Find an operation or a dialect; words of Python may end with an underscore."""
+    """Find an operation or a dialect; a name that is a Python keyword may end with "_"."""
     for candidate in (name, name.removesuffix("_")):
         ids = _vyre.operation_ids()
         if candidate in ids:

@@ -28,8 +28,8 @@ void vyre_guards_first(vyre_dialects *snapshot);
 /* Whether anything is in force. */
 bool vyre_guards_filled(void);
 
-/* Grows when another snapshot was put in force. Who reads it and then looks at the snapshot sees
- * that of this number or a later one. */
+/* Grows after each install of a snapshot. A caller that reads it first and then enters sees the
+ * snapshot of this number, or a later one. */
 uint64_t vyre_guards_generation(void);
 
 /* Makes every reader use a fence of its own. Call it before the first guard of the process. */

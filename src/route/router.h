@@ -139,7 +139,7 @@ typedef struct vyre_router_run {
 
 /* Learns from a run, explores and saves as the time allows. Trouble is logged. */
 void vyre_router_observe(vyre_router *router, const vyre_router_run *run);
-/* Whether it may explore after a run, which then has to keep its inputs. */
+/* Whether the router may explore after a run, which then must not overwrite its inputs. */
 bool vyre_router_may_explore(vyre_router *router, const vyre_router_request *request,
                              const vyre_router_choice *choice);
 VYRE_MUST_USE vyre_status vyre_router_save(vyre_router *router);

@@ -94,7 +94,7 @@ static vyre_status bind_each(binding *b) {
     return status;
 }
 
-/* Arguments that share memory are copied. */
+/* A run whose written memory overlaps another argument's goes through copies. */
 static vyre_status bind(binding *b) {
     uint32_t written, other;
     b->in_place = true;

@@ -12,18 +12,18 @@
 #include "base/status.h"
 #include "dialect/guard.h"
 
-/* Texts that are made up as they run replace one another. */
+/* Bounded, because a program may write a new text for every run: new texts replace old ones. */
 enum { SETS = 64, WAYS = 4, MOST_TEXT_BYTES = 1 << 16 };
 
 typedef struct kept {
-    uint64_t hash, generation; /* of the library, before the text was parsed */
+    uint64_t hash, generation; /* of the text; of the library, before the text was parsed */
     size_t size;
-    char *text; /* NULL: there is none */
+    char *text; /* NULL: a free place */
     vyre_program *program;
 } kept;
 
 typedef struct texts {
-    uint32_t forks; /* vyre_fork_count when it was made: a child has one of its own */
+    uint32_t forks; /* vyre_fork_count when this was made: a child process makes its own */
     pthread_rwlock_t lock;
     struct {
         kept ways[WAYS];
@@ -31,7 +31,7 @@ typedef struct texts {
     } sets[SETS];
 } texts;
 
-/* NULL without memory: then every text is parsed. */
+/* NULL without memory; every text is parsed then. */
 static texts *texts_of_process(void) {
     static _Atomic(texts *) made;
     texts *now = atomic_load_explicit(&made, memory_order_acquire);
@@ -66,7 +66,7 @@ static vyre_program *find(texts *all, const kept *wanted) {
     return found;
 }
 
-/* Keeping it is a kindness: without memory it is parsed again. */
+/* Without memory it keeps nothing, and the next run parses the text again. */
 static void keep(texts *all, kept made) {
     char *text = vyre_alloc(made.size + 1);
     if (!text) {
@@ -101,7 +101,7 @@ static vyre_status parse(const char *text, size_t size, vyre_program **out_progr
 
 vyre_status vyre_texts_program(const char *text, vyre_program **out_program) {
     kept wanted = {.size = strlen(text),
-                   .text = (char *)(uintptr_t)text, /* read alone */
+                   .text = (char *)(uintptr_t)text, /* only read */
                    .generation = vyre_guards_generation()};
     texts *all = wanted.size <= MOST_TEXT_BYTES ? texts_of_process() : NULL;
     *out_program = NULL;

@@ -20,20 +20,20 @@
 enum { VYRE_PIPELINE_BUCKETS = 256 };
 
 /* A resident buffer. A handle is valid while its generation is that of the row. A free row has a
- * generation that no handle has. Only roots, which are no ranges, know who uses their memory. */
+ * generation that no handle has. Roots, which are not ranges, record the users of their memory. */
 typedef struct vyre_resident_row {
-    uint64_t buffer; /* the backend's number; 0: a range where the backend has none */
+    uint64_t buffer; /* the backend's number; 0: a range, and the backend has no ranges */
     uint64_t size;
     uint64_t offset;  /* in the root */
-    uint64_t address; /* of its first byte; 0 if the backend does not tell it */
+    uint64_t address; /* of its first byte; 0 if the backend does not report it */
     uint64_t ticket;  /* roots: of the last work that was enqueued on it */
-    uint64_t made_by; /* roots: the ticket of work that made its contents; 0: done, it went well */
-    void (*release)(void *owner); /* of memory that the caller owns; NULL: nobody is told */
+    uint64_t made_by; /* roots: ticket of the work that wrote it last; 0: that has succeeded */
+    void (*release)(void *owner); /* of imported memory; may be NULL */
     void *owner;
     uint32_t generation;
-    uint32_t users; /* roots: calls under way, one that writes or any number that read */
-    uint32_t next;  /* in the list of free rows, or of owners to tell; VYRE_NONE at the end */
-    uint32_t root, parent; /* rows; `parent`, or VYRE_NONE for a root, is what it is a range of */
+    uint32_t users;        /* roots: calls under way, one that writes or any number that read */
+    uint32_t next;         /* in the list of free rows, or of `releasing`; VYRE_NONE at the end */
+    uint32_t root, parent; /* rows; a range is a part of `parent`; VYRE_NONE for a root */
     uint32_t children;     /* ranges of it, and imports inside it */
     uint32_t place;        /* VYRE_MEMORY_; 0 if unknown */
     bool live;             /* its handle is valid */
@@ -86,8 +86,8 @@ struct vyre_device {
     pthread_mutex_t residents;
     vyre_resident_row *rows;
     uint32_t row_count, row_capacity, free_row;
-    uint32_t releasing; /* rows that are gone, whose owners are yet to be told */
-    uint32_t waiting;   /* calls that want buffers which others use now */
+    uint32_t releasing; /* rows that are gone, whose `release` is still to be called */
+    uint32_t waiting;   /* calls that wait for buffers in use */
     pthread_cond_t given_back;
 
     pthread_mutex_t pipelines;
@@ -188,11 +188,11 @@ VYRE_MUST_USE vyre_status vyre_run_fit(vyre_pipeline *pipeline, const vyre_input
                                        vyre_dispatch_config *out_rest,
                                        vyre_pipeline **out_pipeline);
 
-/* Whether memory that a run writes overlaps that of another argument, and which two. */
+/* Whether memory that a run writes overlaps that of another argument. Returns the two. */
 bool vyre_arguments_overlap(const vyre_ir *ir, const vyre_output *arguments, uint32_t *out_written,
                             uint32_t *out_other);
 
-/* What a trace says of a call, but for how it went. */
+/* What a trace says of a call, except for its status. */
 uint64_t vyre_call_input_bytes(const vyre_call *call);
 uint64_t vyre_call_output_bytes(const vyre_call *call, const vyre_output *outputs);
 #define VYRE_TRACE_CALL(run, results)                                                              \

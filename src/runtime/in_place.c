@@ -30,7 +30,7 @@ static bool overlap(const vyre_output *left, const vyre_output *right) {
     return left->size && right->size && (a < b ? b - a < left->size : a - b < right->size);
 }
 
-/* The first argument that shares memory with one that the run writes. */
+/* The first argument that overlaps argument `written`; the number of arguments if none does. */
 static uint32_t find_overlap(const vyre_ir *ir, const vyre_output *arguments, uint32_t written) {
     uint32_t other = 0;
     while (other < ir->arg_count &&
@@ -84,7 +84,7 @@ static vyre_status check_output(const vyre_program *program, uint32_t arg, const
                                   vyre_program_name(program), name, given->size);
 }
 
-/* Backends run in place on memory that is aligned to its elements. */
+/* Backends run in place only on memory that is aligned to its elements. */
 static bool is_aligned(const vyre_ir *ir, const vyre_output *arguments) {
     bool aligned = true;
     for (uint32_t arg = 0; arg < ir->arg_count && aligned; arg++) {
@@ -128,7 +128,7 @@ static vyre_status copy_outputs(const vyre_program *program, const vyre_outputs 
     return VYRE_OK;
 }
 
-/* A failure changes nothing. */
+/* Runs into other memory; a failure changes none of the caller's. */
 static vyre_status run_copies(vyre_pipeline *pipeline, const vyre_output *arguments,
                               const vyre_input *inputs, size_t input_count,
                               const vyre_dispatch_config *config) {

@@ -74,7 +74,7 @@ static bool add_row(vyre_device *device, const vyre_resident_row *made, vyre_res
     return true;
 }
 
-/* The buffer of a row is gone. Its owner is told later, once no lock is held. */
+/* The buffer of a row is gone. Its `release` is called later, once no lock is held. */
 static void drop_row(vyre_device *device, uint32_t index) {
     vyre_resident_row *row = &device->rows[index];
     row->live = row->is_kept = row->is_written = false;
@@ -103,7 +103,7 @@ void vyre_residents_release_owners(vyre_device *device) {
     pthread_mutex_unlock(&device->residents);
 }
 
-/* Where a buffer lies, if the backend tells it. */
+/* Sets the address of a buffer, if the backend reports it. */
 static vyre_status ask_address(vyre_device *device, vyre_resident_row *row) {
     if (!vyre_backend_has_addresses(device->backend)) {
         return VYRE_OK;
@@ -115,7 +115,7 @@ static vyre_status ask_address(vyre_device *device, vyre_resident_row *row) {
     return VYRE_OK;
 }
 
-/* Of a buffer that nobody knows yet. */
+/* For a buffer that has no handle yet. */
 static void give_buffer_up(vyre_device *device, uint64_t buffer) {
     vyre_status_free(device->backend->slots->resident_free(device->backend, buffer));
 }
@@ -174,7 +174,7 @@ bool vyre_resident_overlap(const vyre_resident_row *one, const vyre_resident_row
            one->offset < other->offset + other->size && other->offset < one->offset + one->size;
 }
 
-/* Whether the memory of a new buffer has bytes of a root, and whether it lies in it whole. */
+/* Whether a new buffer overlaps a root; `out_whole`: whether it lies inside the root. */
 static bool has_bytes_of(const vyre_resident_row *made, const vyre_resident_row *root,
                          bool *out_whole) {
     *out_whole =
@@ -184,9 +184,8 @@ static bool has_bytes_of(const vyre_resident_row *made, const vyre_resident_row 
            root->address < made->address + made->size;
 }
 
-/* Looks for the root that a new import lies in; its range has the same tracking then. Memory that
- * lies only partly in another buffer could not be tracked, so only reading is allowed there. In the
- * lock. */
+/* Looks for the root that a new import lies in, and makes the import a range of it. Memory that
+ * lies only partly in another buffer cannot be tracked, so both must be read-only. In the lock. */
 static vyre_status find_parent(const vyre_device *device, vyre_resident_row *made) {
     for (uint32_t i = 0; i < device->row_count; i++) {
         const vyre_resident_row *root = &device->rows[i];
@@ -209,7 +208,7 @@ static vyre_status find_parent(const vyre_device *device, vyre_resident_row *mad
     return VYRE_OK;
 }
 
-/* A buffer of the backend for a range; none where the backend has no ranges. */
+/* Makes the backend's buffer for a range; 0 if the backend has no ranges. */
 static vyre_status make_range(const vyre_device *device, vyre_resident_row *made) {
     const vyre_backend *backend = device->backend;
     made->buffer = 0;
@@ -220,7 +219,7 @@ static vyre_status make_range(const vyre_device *device, vyre_resident_row *made
                : VYRE_OK;
 }
 
-/* Makes a range of a buffer known. In the lock, so that the other one stays. */
+/* Makes a range of a buffer known. In the lock, so that nobody frees that buffer. */
 static vyre_status track_range(vyre_device *device, vyre_resident_row *made, vyre_resident *out) {
     VYRE_TRY(make_range(device, made));
     if (add_row(device, made, out)) {
@@ -232,7 +231,7 @@ static vyre_status track_range(vyre_device *device, vyre_resident_row *made, vyr
     return vyre_no_memory("to track a resident buffer");
 }
 
-/* Makes an import known: as a buffer of its own, or as a range of the one that it lies in. */
+/* Makes an import known: as a root, or as a range of the buffer that it lies in. */
 static vyre_status track_import(vyre_device *device, vyre_resident_row *made, vyre_resident *out) {
     uint64_t imported = made->buffer;
     pthread_mutex_lock(&device->residents);
@@ -372,8 +371,8 @@ typedef struct use {
     bool writes;
     vyre_resident_row row;
     uint64_t buffer;  /* of the root */
-    uint64_t made_by; /* ticket of what made the contents of the root */
-    bool is_whole;    /* the root's memory is the buffer's own */
+    uint64_t made_by; /* ticket of the work that wrote the root last */
+    bool is_whole;    /* the buffer is all of the root's memory */
 } use;
 
 static vyre_status find_use(const vyre_device *device, use *one, bool *available) {
@@ -421,7 +420,7 @@ static vyre_status begin_uses(vyre_device *device, use *uses, int count) {
     return status;
 }
 
-/* With `known_good` nothing that was enqueued before can have spoiled the contents of the first. */
+/* `known_good`: no work that may have failed wrote the contents of the first buffer. */
 static void end_uses(vyre_device *device, const use *uses, int count, bool known_good) {
     pthread_mutex_lock(&device->residents);
     for (int i = 0; i < count; i++) {
@@ -488,7 +487,7 @@ vyre_status vyre_resident_upload_at(vyre_device *device, vyre_resident resident,
     return vyre_status_annotate(status, "uploading to %s", device->name);
 }
 
-/* The work that made the contents may have failed without a wait: the failure is told here. */
+/* The work that wrote the buffer may have failed without a wait: this returns its error. */
 static vyre_status wait_for_contents(vyre_device *device, const use *from) {
     return from->made_by ? vyre_device_wait_for(device, from->made_by) : VYRE_OK;
 }
@@ -603,8 +602,8 @@ static bool is_in_use(const vyre_device *device, const vyre_resident_row *row) {
            (root->ticket && !device->backend->slots->ticket_done(device->backend, root->ticket));
 }
 
-/* Frees the buffer of a row that has no handle and no ranges any more. Called and returns in the
- * lock; in between the row is nobody else's. On failure nothing has changed. */
+/* Frees the buffer of a row that has no handle and no ranges any more. Called in the lock, which it
+ * releases for a while; nobody else uses the row meanwhile. On failure nothing has changed. */
 static vyre_status free_row(vyre_device *device, uint32_t index) {
     uint64_t buffer = device->rows[index].buffer;
     if (buffer) {
@@ -621,7 +620,7 @@ static vyre_status free_row(vyre_device *device, uint32_t index) {
     return VYRE_OK;
 }
 
-/* Frees what had waited for its last range. */
+/* Frees buffers without a handle whose last range is gone. */
 static vyre_status free_parents(vyre_device *device, uint32_t parent) {
     vyre_status status = VYRE_OK;
     while (parent != VYRE_NONE && !status) {
@@ -648,13 +647,13 @@ static vyre_status free_resident(vyre_device *device, vyre_resident resident) {
                                 "a resident buffer of %s is in use", device->name);
     }
     uint32_t parent = row->parent;
-    row->live = false; /* nobody else may use it; its generation stays until it is gone */
+    row->live = false; /* no call finds it now; its generation stays until it is gone */
     if (row->children) {
         return VYRE_OK;
     }
     vyre_status status = free_row(device, resident.index);
     if (status) {
-        device->rows[resident.index].live = true; /* it is still there, to be freed again */
+        device->rows[resident.index].live = true; /* the caller may free it again */
         return status;
     }
     return free_parents(device, parent);
@@ -670,7 +669,7 @@ vyre_status vyre_resident_free(vyre_device *device, vyre_resident resident) {
     return vyre_status_annotate(status, "freeing a buffer of %s", device->name);
 }
 
-/* Ranges go before the buffers that they are of. */
+/* Ranges are freed before their roots. */
 static void forget_rows(vyre_device *device, bool roots, bool free) {
     for (uint32_t i = 0; i < device->row_count; i++) {
         const vyre_resident_row *row = &device->rows[i];

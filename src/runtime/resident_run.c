@@ -16,7 +16,7 @@ static bool is_writing(const vyre_ir *ir, uint32_t arg) {
     return ir->resources[ir->args[arg].resource].access != VYRE_ACCESS_IN;
 }
 
-/* Why a run cannot have a buffer as an argument. */
+/* The error for a binding that does not fit its argument. */
 static vyre_status refuse_argument(const vyre_program *program, uint32_t arg, const char *fix,
                                    const char *reason) {
     const vyre_ir *ir = vyre_program_ir(program);
@@ -24,7 +24,7 @@ static vyre_status refuse_argument(const vyre_program *program, uint32_t arg, co
                             vyre_program_name(program), ir->strings + ir->args[arg].name, reason);
 }
 
-/* Whether an argument shares memory with one before it, and either is written. */
+/* Fails if an argument shares memory with one before it, and the run writes either. */
 static vyre_status check_sharing(const vyre_device *device, const vyre_program *program,
                                  const vyre_binding *bindings, uint32_t arg) {
     const vyre_ir *ir = vyre_program_ir(program);
@@ -46,7 +46,7 @@ static vyre_status check_sharing(const vyre_device *device, const vyre_program *
     return VYRE_OK;
 }
 
-/* Whether a buffer may be that argument at all. */
+/* Fails if the argument cannot be that buffer. */
 static vyre_status check_buffer(const vyre_device *device, const vyre_program *program,
                                 uint32_t arg, const vyre_resident_row *row) {
     const vyre_ir *ir = vyre_program_ir(program);
@@ -79,7 +79,7 @@ static vyre_status check_buffer(const vyre_device *device, const vyre_program *p
     return VYRE_OK;
 }
 
-/* Whether a binding may be that scalar. */
+/* Fails if a binding does not fit a scalar argument. */
 static vyre_status check_scalar(const vyre_program *program, uint32_t arg,
                                 const vyre_binding *binding) {
     const char *type = vyre_type_name((vyre_type)vyre_program_ir(program)->args[arg].type);
@@ -97,7 +97,7 @@ static vyre_status check_scalar(const vyre_program *program, uint32_t arg,
     return VYRE_OK;
 }
 
-/* Finds what a run binds; `out_available` says whether it can be had now. In the lock. */
+/* Finds the buffers that a run binds; `out_available`: whether it can use all now. In the lock. */
 static vyre_status find_residents(vyre_device *device, const vyre_program *program,
                                   const vyre_binding *bindings, uint64_t *out_buffers,
                                   vyre_plan_value *out_values, bool *out_available) {
@@ -138,9 +138,9 @@ static vyre_status refuse_count(const vyre_program *program, size_t count) {
                             wanted, wanted == 1 ? "" : "s", count);
 }
 
-/* Marks the buffers that a run binds as used, until end_residents, and gives their numbers and
+/* Marks the buffers that a run binds as used, until end_residents, and returns their numbers and
  * sizes by argument. Waits for calls that write what this one uses, or use what it writes, so that
- * a run of several parts is one to all others. */
+ * no call comes between the parts of a run. */
 static vyre_status begin_residents(vyre_device *device, const vyre_program *program,
                                    const vyre_binding *bindings, size_t count,
                                    uint64_t *out_buffers, vyre_plan_value *out_values) {
@@ -166,7 +166,7 @@ static vyre_status begin_residents(vyre_device *device, const vyre_program *prog
     return status;
 }
 
-/* Remembers the ticket of the work, too. */
+/* Also records the ticket of the work. */
 static void end_residents(vyre_device *device, const vyre_program *program,
                           const vyre_binding *bindings, size_t count, uint64_t ticket) {
     const vyre_ir *ir = vyre_program_ir(program);
@@ -195,8 +195,8 @@ static vyre_status make_plan(vyre_pipeline *pipeline, const vyre_plan_value *val
     return status;
 }
 
-/* The plan of a run: the one that the pipeline keeps, if nobody uses it, made anew where the values
- * are others; else `room`. It is to be given back. */
+/* The plan of a run: the one that the pipeline keeps, if no other run uses it, made anew if the
+ * values differ; otherwise `room`. give_plan gives it back. */
 static vyre_status take_plan(vyre_pipeline *pipeline, const vyre_plan_value *values, size_t count,
                              const vyre_dispatch_config *config, bool is_default, vyre_plan *room,
                              vyre_plan **out_plan) {
@@ -238,7 +238,7 @@ static vyre_status run_sequence(const vyre_sequence *sequence, const vyre_call *
     return status;
 }
 
-/* The run itself, enqueued where `out_ticket` is given. */
+/* Runs, or enqueues if `out_ticket` is given. */
 static vyre_status run_call(vyre_pipeline *pipeline, const vyre_call *call, const uint64_t *buffers,
                             vyre_timing *timing, uint64_t *out_ticket) {
     const vyre_backend *backend = pipeline->device->backend;
@@ -251,7 +251,7 @@ static vyre_status run_call(vyre_pipeline *pipeline, const vyre_call *call, cons
                : backend->slots->resident_dispatch_timed(backend, call, buffers, timing);
 }
 
-/* Work that is under way has a ticket up to this one. */
+/* Raises the device's highest ticket. */
 static void note_ticket(vyre_device *device, uint64_t ticket) {
     unsigned long long last = atomic_load_explicit(&device->last_ticket, memory_order_relaxed);
     while (last < ticket &&
@@ -279,8 +279,7 @@ static vyre_status run_traced(vyre_pipeline *pipeline, const vyre_call *call,
     return status;
 }
 
-/* vyre_pipeline_begin, if the run can be in the order of the caller's stream where it asks for it.
- */
+/* Like vyre_pipeline_begin, but fails if the run asks for a stream that the device cannot obey. */
 static vyre_status begin_run(const vyre_pipeline *pipeline, const vyre_dispatch_config *config) {
     const vyre_device *device = pipeline->device;
     bool is_ordered = config->flags & VYRE_DISPATCH_STREAM;
@@ -298,7 +297,7 @@ static vyre_status begin_run(const vyre_pipeline *pipeline, const vyre_dispatch_
     return vyre_pipeline_begin(pipeline, config);
 }
 
-/* The plan of a run that is yet to come. */
+/* Plans a run without running it. */
 static vyre_status plan_run(vyre_pipeline *pipeline, const vyre_binding *bindings, size_t count,
                             const vyre_dispatch_config *config, vyre_plan *out_plan) {
     vyre_device *device = pipeline->device;
@@ -315,7 +314,7 @@ static vyre_status plan_run(vyre_pipeline *pipeline, const vyre_binding *binding
     return vyre_device_explain(device, pipeline->program, config, status);
 }
 
-/* The program of a run whose shared arrays get their sizes from arguments. */
+/* The program of a run whose arguments give the sizes of its shared arrays. */
 static vyre_status fit(vyre_pipeline *pipeline, const vyre_binding *bindings, size_t count,
                        const vyre_dispatch_config *config, vyre_program **out_program) {
     vyre_device *device = pipeline->device;
@@ -349,8 +348,8 @@ static vyre_status run_fitted(vyre_pipeline *pipeline, const vyre_binding *bindi
     return status;
 }
 
-/* The host looks at the messages behind the run, so it is over when it returns: it has no ticket.
- */
+/* The host reads the messages after the run, so the run is over when this returns. It has no
+ * ticket. */
 static vyre_status run_messages(vyre_pipeline *pipeline, uint32_t kinds,
                                 const vyre_binding *bindings, size_t count,
                                 const vyre_dispatch_config *config, vyre_timing *out_timing,
@@ -364,7 +363,7 @@ static vyre_status run_messages(vyre_pipeline *pipeline, uint32_t kinds,
     return vyre_messages_run_resident(pipeline, kinds, bindings, count, config, out_timing);
 }
 
-/* With bindings in the order of the arguments. */
+/* `bindings` are in the order of the arguments. */
 static vyre_status run_ordered(vyre_pipeline *pipeline, const vyre_binding *bindings, size_t count,
                                const vyre_dispatch_config *config, vyre_timing *out_timing,
                                uint64_t *out_ticket) {
@@ -418,7 +417,7 @@ static bool has_names(const vyre_binding *bindings, size_t count) {
     return i < count;
 }
 
-/* The argument of a name; the number of arguments if there is none. */
+/* The argument with a name; the number of arguments if there is none. */
 static uint32_t find_argument(const vyre_ir *ir, const char *name) {
     uint32_t arg = 0;
     while (arg < ir->arg_count && strcmp(ir->strings + ir->args[arg].name, name) != 0) {

@@ -20,8 +20,8 @@ VYRE_MUST_USE vyre_status vyre_sequence_make(vyre_device *device, const vyre_pro
                                              uint64_t deadline_ns, vyre_sequence **out_sequence);
 void vyre_sequence_free(vyre_sequence *sequence); /* NULL is allowed */
 
-/* Runs the program it was made from. Both return when all parts are done. `arguments` are NULL
- * unless the run is in place: outputs are inputs, too, then. */
+/* Runs the program it was made from. Both return when all parts are done. `arguments` is NULL
+ * unless the run is in place; then `inout` buffers are the same memory as inputs and outputs. */
 VYRE_MUST_USE vyre_status vyre_sequence_run(const vyre_sequence *sequence, const vyre_call *call,
                                             vyre_output *outputs, const vyre_output *arguments);
 VYRE_MUST_USE vyre_status vyre_sequence_run_resident(const vyre_sequence *sequence,

@@ -73,7 +73,7 @@ void vyre_native_drop(vyre_native *native);
 /* Whether it has every slot that resident buffers need; whether it compiles programs. */
 bool vyre_backend_has_residents(const vyre_backend *backend);
 bool vyre_backend_compiles(const vyre_backend *backend);
-/* Whether it tells the addresses of its buffers; whether it makes buffers of parts of them. */
+/* Whether it reports the addresses of its buffers; whether it makes ranges of them. */
 bool vyre_backend_has_addresses(const vyre_backend *backend);
 bool vyre_backend_has_ranges(const vyre_backend *backend);
 
@@ -96,7 +96,7 @@ vyre_output *vyre_outputs_aside(const vyre_output *outputs, size_t count);
 VYRE_MUST_USE vyre_status vyre_outputs_settle(vyre_output *aside, vyre_output *outputs,
                                               size_t count, vyre_status status);
 
-/* What of the arguments of a run in place it writes, call->output_count of them. */
+/* The arguments that a run in place writes, call->output_count of them. */
 void vyre_outputs_in_place(const vyre_call *call, const vyre_output *arguments,
                            vyre_output *out_outputs);
 
@@ -104,7 +104,7 @@ void vyre_outputs_in_place(const vyre_call *call, const vyre_output *arguments,
 extern const vyre_timing vyre_no_times;
 vyre_timing vyre_wall_time(uint64_t start_ns);
 
-/* Whether memory to import is the host's, for backends that work there. */
+/* Refuses memory to import that is not the host's, for backends that work in host memory. */
 VYRE_MUST_USE vyre_status vyre_check_host_memory(const vyre_backend *backend,
                                                  const vyre_memory *memory);
 

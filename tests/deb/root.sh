@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Makes FOLDER/root.tar: a Debian 12 with nothing but what is essential, a compiler, CMake, make and
-# pkg-config. The folder /llvm in it has the package of LLVM and what it needs, not installed. The
-# packages come from where the machine's apt gets its own, once.
+# Makes FOLDER/root.tar: a Debian 12 with only the essential packages, a compiler, CMake, make and
+# pkg-config. Its folder /llvm has the packages of LLVM, which are not installed. All packages come
+# from the sources of the machine's apt, once.
 #
 #     tests/deb/root.sh FOLDER
 #
-# Exit status 77: the system cannot be made here.
+# Exit status 77: this machine cannot make the system.
 set -euo pipefail
 folder=$1
 packages=gcc,libc6-dev,cmake,make,pkg-config
@@ -25,7 +25,7 @@ unavailable() {
 command -v mmdebstrap >/dev/null || unavailable "there is no mmdebstrap"
 rm -rf "$folder"
 mkdir -p "$folder"
-# mmdebstrap runs it with the new system's folder as $1.
+# mmdebstrap runs this with the folder of the new system as $1.
 # shellcheck disable=SC2016
 keep_llvm='export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG"
     rm "$1"/var/cache/apt/archives/*.deb

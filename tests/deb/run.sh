@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs the packages of `./dev deb` on a bare Debian 12, uses them as a C programmer would, removes
-# them, and looks for files that are left.
+# them, and looks for files that they leave behind.
 #
 #     tests/deb/run.sh PACKAGES ROOT_TAR
 #
-# PACKAGES is the folder of the .deb files, ROOT_TAR what root.sh made. Exit status 77: not possible here.
-# shellcheck disable=SC2016 # what is in single quotes is for the shell of the other system
+# PACKAGES is the folder of the .deb files, ROOT_TAR the file that root.sh made. Exit status 77: this
+# machine cannot run the test.
+# shellcheck disable=SC2016 # the shell of the other system expands what is in single quotes
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 packages=$1 tar=$2
@@ -27,12 +28,12 @@ inside() {
         chroot "$root" "$@"
 }
 
-# Runs it without a word, unless it fails.
+# Runs a command, and shows its output only if it fails.
 quietly() {
     "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2 && return 1; }
 }
 
-# All files but those that dpkg and ldconfig keep about packages, and where this test works.
+# Lists all files, except the records of dpkg and ldconfig and the folders of this test.
 files() {
     (cd "$root" && find . \( -path ./try -o -path ./llvm -o -path ./var/lib/dpkg -o -path ./var/log \
         -o -path ./var/cache/ldconfig \) -prune -o -print | LC_ALL=C sort)

@@ -39,7 +39,7 @@ static vyre_status dispatch(const vyre_backend *backend, const vyre_call *call,
     return status;
 }
 
-/* A run writes its outputs when it is over. */
+/* The same memory may be input and output: a run writes its outputs when it is over. */
 static vyre_status dispatch_in_place(const vyre_backend *backend, const vyre_call *call,
                                      const vyre_output *arguments) {
     vyre_output outputs[VYRE_LIMIT_ARGUMENTS];
@@ -49,7 +49,7 @@ static vyre_status dispatch_in_place(const vyre_backend *backend, const vyre_cal
 
 /* Resident buffers are memory of the host; the number is the address of this. */
 typedef struct resident {
-    uint8_t *data; /* in `own`, in another one's, or the caller's */
+    uint8_t *data; /* `own`, a part of another buffer, or the caller's */
     size_t size;
     uint8_t own[];
 } resident;

@@ -377,7 +377,7 @@ static void emit_straight_element(emit *e, uint32_t inst) {
     emit_store_at(e, type, 1, at, value);
 }
 
-/* Whether a store moves a cursor on: it adds a constant to the element that a load gave. */
+/* Whether a store advances a cursor: it adds a constant to the element that a load returned. */
 static bool moves_cursor(const emit *e, const vyre_inst *store, uint32_t cursor) {
     const vyre_inst *insts = e->ir->insts, *load = &insts[cursor];
     if (store->op != VYRE_OP_STORE || vyre_access_resource(store) != vyre_access_resource(load) ||
@@ -393,7 +393,7 @@ static bool moves_cursor(const emit *e, const vyre_inst *store, uint32_t cursor)
 }
 
 /* Whether a store appends to one of many lists: its index is a cursor from a table of the
- * invocation or workgroup, which moves on right there. */
+ * invocation or workgroup, and the next instructions advance that cursor. */
 static bool is_append(const emit *e, uint32_t inst) {
     enum { NEAR = 16 };
     const vyre_inst *insts = e->ir->insts;
@@ -410,8 +410,8 @@ static bool is_append(const emit *e, uint32_t inst) {
     return k < end;
 }
 
-/* Fetches the next line of a list when the list is about to get there: hardware follows few lists
- * at a time, and stores to the others would wait for memory one by one. Fetching it much earlier
+/* Prefetches the next cache line of a list shortly before a store reaches it. Hardware follows few
+ * lists at a time, and stores to the others would wait for memory one by one. An earlier prefetch
  * would keep two lines of each list in the nearest cache. A prefetch past the end is harmless. */
 static void prefetch_ahead(emit *e, uint32_t pointer) {
     enum { AHEAD_BYTES = 16 };

@@ -23,12 +23,12 @@ typedef struct cpu_llvm_info {
 typedef struct cpu_llvm_search {
     const char
         *library; /* libLLVM or libllvmlite by its name; NULL: the newest libLLVM, 16 to 22 */
-    const char *llvmlite; /* libllvmlite.so, if that finds none; NULL: not known */
-    bool is_own_process;  /* LLVM may end it; llvmlite's needs that */
+    const char *llvmlite; /* the path of libllvmlite.so, if there is no libLLVM; NULL: unknown */
+    bool is_own_process;  /* LLVM may end this process; llvmlite's LLVM runs only in such a one */
 } cpu_llvm_search;
 
-/* Opens a library. The first that opens stays open; later calls return that one. UNAVAILABLE where
- * there is none that can be used, OUT_OF_MEMORY where there is one and no memory for it. */
+/* Opens a library. The first that opens stays open; later calls return that one. UNAVAILABLE if no
+ * library can be used, OUT_OF_MEMORY if there is one and no memory to open it. */
 VYRE_MUST_USE vyre_status cpu_llvm_open(const cpu_llvm_search *search, cpu_llvm_info *out_info);
 
 /* Narrows the description of a CPU to a level of x86-64, by its number in CPU_FEATURE_LEVELS; 0
@@ -45,8 +45,9 @@ typedef enum cpu_llvm_form {
     CPU_LLVM_IR        /* text, after optimisation, for people */
 } cpu_llvm_form;
 
-/* What LLVM has written since the last compile began, for those that hand on no diagnostics. The
- * size of the text, which ends with NUL; a signal handler may call it. */
+/* Copies what llvmlite's LLVM has written to stderr since the last compile began; nothing for
+ * libLLVM, which passes on diagnostics. Returns the size of the text, which ends with NUL. A signal
+ * handler may call it. */
 size_t cpu_llvm_words(char *out_text, size_t capacity);
 
 /* Threads that the caller lends. `run` calls `part` for each number below `count`, on any of them,

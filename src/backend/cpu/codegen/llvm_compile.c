@@ -166,8 +166,8 @@ void cpu_llvm_give_up(const char *reason) {
     }
 }
 
-/* What LLVM wrote where it hands on no diagnostics. Another part of the program may have been the
- * cause; then the whole program has the same fate. */
+/* Takes llvmlite's messages as diagnostics. They may be about another part of the program, but an
+ * error in one part fails the whole program anyway. */
 static void hear_words(translation *t) {
     char words[1024];
     if (cpu_llvm_words(words, sizeof words) && is_about_stack(words)) {

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The one that is open, since LLVM's functions have no place for it. */
+/* The open library. It is global, because LLVM's functions have no argument for it. */
 static struct {
 #define LITE_MEMBER(result, name, parameters) result(*name) parameters;
     LITE_FUNCTIONS(LITE_MEMBER)
@@ -35,7 +35,7 @@ static void get_version(unsigned *major, unsigned *minor, unsigned *patch) {
     *patch = version & 0xff;
 }
 
-/* There is no handler to set: LLVM writes what it has to say. */
+/* llvmlite has no handlers to set: LLVM writes its messages to stderr. */
 static void set_no_fatal_handler(LLVMFatalErrorHandler handler) {
     (void)handler;
 }
@@ -47,7 +47,7 @@ static void set_no_diagnostic_handler(LLVMContextRef context, LLVMDiagnosticHand
     (void)argument;
 }
 
-/* 0.44 asks whether pointers are opaque. */
+/* llvmlite 0.44 takes whether pointers are opaque. */
 static LLVMContextRef create_context(void) {
     return lite.LLVMPY_ContextCreate(true);
 }
@@ -111,7 +111,7 @@ static char *get_features(void) {
     return lite.LLVMPY_GetHostCPUFeatures(&text) ? text : NULL;
 }
 
-/* The numbers of relocation and model are always those of the table. */
+/* Callers always pass the same relocation and code model: pic and small. */
 static LLVMTargetMachineRef create_machine(LLVMTargetRef target, const char *triple,
                                            const char *cpu, const char *features, int level,
                                            int relocation, int model) {
@@ -138,7 +138,7 @@ static void dispose_tuning(LLVMPassBuilderOptionsRef tuning) {
     lite.LLVMPY_DisposePipelineTuningOptions((LiteTuningRef)(void *)tuning);
 }
 
-/* At level 0 it inlines what is always to be inlined. */
+/* The pipeline of level 0 inlines functions that are marked alwaysinline. */
 static void inline_functions(LLVMModuleRef module, LLVMTargetMachineRef machine,
                              LiteTuningRef tuning) {
     LiteBuilderRef builder = lite.LLVMPY_CreatePassBuilder(machine, tuning);
@@ -148,7 +148,7 @@ static void inline_functions(LLVMModuleRef module, LLVMTargetMachineRef machine,
     lite.LLVMPY_DisposePassBuilder(builder);
 }
 
-/* A builder remembers a run in a way that it cannot be used for another one. */
+/* A builder keeps state of its run, so each run needs a new one. */
 static void simplify(LiteValueRef function, LLVMTargetMachineRef machine, LiteTuningRef tuning) {
     LiteBuilderRef builder = lite.LLVMPY_CreatePassBuilder(machine, tuning);
     LiteFunctionPassesRef passes = lite.LLVMPY_buildFunctionSimplificationPipeline(builder, 1, 0);
@@ -230,7 +230,7 @@ const char *cpu_llvm_lite_fill(void *library, llvm_table *table) {
     return NULL;
 }
 
-/* A file without a name that the standard error stream leads to. */
+/* Whether stderr is redirected to an anonymous file. */
 static bool is_listening;
 
 bool cpu_llvm_lite_listen(void) {

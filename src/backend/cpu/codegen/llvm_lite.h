@@ -1,16 +1,16 @@
-/* llvmlite's library in the place of libLLVM: functions of LLVM's C interface, made of those that
- * libllvmlite.so exports for Python. Versions 0.44 and later have what it takes.
+/* llvmlite's library in the place of libLLVM: implements functions of LLVM's C interface with those
+ * that libllvmlite.so exports for Python. Versions 0.44 and later have all of them.
  *
- * Two things are different. LLVM's optimiser runs its own first level, since llvmlite offers no
- * other pipeline that every version has. And llvmlite hands on no diagnostics: LLVM writes them to
- * the standard error stream and ends the process on one that is an error. So it runs only in a
- * process of its own, where that stream is kept and read. */
+ * Two things differ. The optimiser runs LLVM's own pipeline of level 1, because it is the only one
+ * that every version of llvmlite offers. And llvmlite passes on no diagnostics: LLVM writes them to
+ * stderr and ends the process on an error. So llvmlite runs only in a process of its own, which
+ * redirects stderr to a file and reads it. */
 #ifndef VYRE_CPU_CODEGEN_LLVM_LITE_H
 #define VYRE_CPU_CODEGEN_LLVM_LITE_H
 
 #include "backend/cpu/codegen/llvm_table.h"
 
-/* The function that says what a library is, and where its file lies. */
+/* A library that exports this function is llvmlite's. Its address leads to the library's file. */
 #define LLVM_LITE_MARK "LLVMPY_GetVersionInfo"
 
 typedef struct LiteModulePasses *LiteModulePassesRef;
@@ -21,7 +21,7 @@ typedef struct LiteFunctions *LiteFunctionsRef;
 typedef struct LiteValue *LiteValueRef;
 
 /* X(result, name, parameters), of llvmlite 0.44 to 0.50. Newer versions have dropped the parameter
- * of ContextCreate and the level of size of pipelines, and do not look at what is passed. */
+ * of ContextCreate and the size level of pipelines, and ignore what is passed for them. */
 #define LITE_FUNCTIONS(X)                                                                          \
     X(unsigned, LLVMPY_GetVersionInfo, (void))                                                     \
     X(void, LLVMPY_InitializeNativeTarget, (void))                                                 \
@@ -72,16 +72,16 @@ typedef struct LiteValue *LiteValueRef;
     X(LiteValueRef, LLVMPY_FunctionsIterNext, (LiteFunctionsRef functions))                        \
     X(void, LLVMPY_DisposeFunctionsIter, (LiteFunctionsRef functions))
 
-/* Fills the functions of the table and prepares the target of this machine. What the library lacks,
- * or NULL. */
+/* Fills in the table and prepares the target of this machine. Returns the name of a function that
+ * the library lacks, or NULL. */
 const char *cpu_llvm_lite_fill(void *library, llvm_table *table);
 
-/* From now on keeps what LLVM writes, for cpu_llvm_words. False if the system refuses. */
+/* Redirects stderr to a file, for cpu_llvm_words. Returns false if the system refuses. */
 bool cpu_llvm_lite_listen(void);
-void cpu_llvm_lite_forget(void); /* what it has written so far */
+void cpu_llvm_lite_forget(void); /* empties that file */
 
-/* The version of the Python package that a library's file is of, from the file `_version.py` next
- * to it: "0.50.0"; empty where there is none. */
+/* The version of the Python package that a library's file belongs to, from `_version.py` in the
+ * package: "0.50.0"; empty if there is none. */
 void cpu_llvm_lite_version(const char *path, char out_version[32]);
 
 #endif

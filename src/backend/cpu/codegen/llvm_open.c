@@ -9,9 +9,9 @@
 #include "backend/cpu/codegen/llvm_table.h"
 #include "base/status.h"
 
-/* Of one version: the name since 18, and those that distributions had before. */
+/* File names by version: since 18, and those that distributions used before. */
 static const char *const name_forms[] = {"libLLVM.so.%d.1", "libLLVM-%d.so.1", "libLLVM-%d.so"};
-enum { OLDEST = 15, OLDEST_LIBRARY = 16, NEWEST = 22 }; /* libLLVM 15 tells no version */
+enum { OLDEST = 15, OLDEST_LIBRARY = 16, NEWEST = 22 }; /* libLLVM 15 reports no version */
 
 static const char fix_text[] = "install libLLVM 16 to 22 (on Debian `apt install libllvm19`), or "
                                "for Python `pip install vyre[cpu]`";
@@ -68,14 +68,14 @@ static const char *initialise_target(void *library) {
 }
 #endif
 
-/* Where the library lies: the linker knows it by the address of one of its functions. */
+/* The path of the library, which the linker finds by the address of one of its functions. */
 static const char *path_of_library(void *library, bool is_lite, const char *name) {
     Dl_info found;
     const void *address = dlsym(library, is_lite ? LLVM_LITE_MARK : "LLVMGetVersion");
     return address && dladdr(address, &found) && found.dli_fname ? found.dli_fname : name;
 }
 
-/* A version of llvmlite is one of LLVM and of the patches in it. */
+/* Includes llvmlite's version, because llvmlite patches its LLVM. */
 static void write_version(unsigned major, unsigned minor, unsigned patch, bool is_lite,
                           const char *path) {
     char lite_version[32] = "";
@@ -128,7 +128,7 @@ static const char *prepare(void *library) {
     return missing ? missing : initialise_target(library);
 }
 
-/* The diagnostics of llvmlite's LLVM end the process or get lost, unless it is one of its own. */
+/* An error of llvmlite's LLVM ends the process, and its messages are read from stderr. */
 static const char *prepare_lite(void *library, bool is_own_process) {
     if (!is_own_process || !cpu_llvm_lite_listen()) {
         return "a process of its own, which it needs and the system refuses";
@@ -169,7 +169,7 @@ static void open_newest(bool is_own_process) {
     }
 }
 
-/* The newest libLLVM, then llvmlite. */
+/* Opens the newest libLLVM, or else llvmlite. */
 static void search_all(const cpu_llvm_search *search) {
     snprintf(why_not, sizeof why_not, "neither libLLVM %d to %d nor a path to llvmlite was found",
              OLDEST_LIBRARY, NEWEST);

@@ -74,8 +74,8 @@ static uint32_t sign_op(cpu_site s, vyre_op op, vyre_type type, uint32_t a, uint
     return wide ? cpu_put_from_bits(s, type, x) : x;
 }
 
-/* From version 20 on LLVM drops the select that writes the one NaN where a root is none: it knows
- * that a root is NaN already, but not that NaNs have a sign. It does not see through a fence. */
+/* LLVM 20 and later drop the select that replaces a NaN root by the canonical NaN, because both are
+ * NaN; but their signs may differ. LLVM does not see through a fence. */
 static uint32_t square_root(cpu_site s, vyre_type type, uint32_t a) {
     uint32_t root = cpu_put_call(s, "sqrt", type, 1, a, 0, 0);
     return cpu_put_call(s, "arithmetic.fence", type, 1, root, 0, 0);

@@ -94,8 +94,8 @@ static bool is_short_of_memory(void) {
             fields[0] * page + (CPU_HELPER_BYTES >> 3) > space.rlim_cur);
 }
 
-/* What llvmlite's LLVM has written before it ends the process, as the answer to the request. False
- * if there is no such text. */
+/* Answers the request with what llvmlite's LLVM wrote before it ended the process. Returns false if
+ * the text does not contain `mark`. */
 static bool answer_with_words(const char *mark, uint32_t code, const char *says) {
     static const char fix[] = "use another backend, or another version of LLVM: VYRE_LLVM names it";
     static char words[512];
@@ -114,7 +114,7 @@ static bool answer_with_words(const char *mark, uint32_t code, const char *says)
     return true;
 }
 
-/* LLVM calls exit() on a diagnostic that nobody handles. */
+/* LLVM calls exit() on an error that has no handler. */
 static void hear_exit(void) {
     answer_with_words("error: ", VYRE_STATUS_BACKEND,
                       "LLVM refuses the code generated for the program: ");

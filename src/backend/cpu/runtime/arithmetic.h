@@ -1,5 +1,5 @@
-/* Arithmetic: the floating-point environment that programs need, while they run on a thread of the
- * caller's. */
+/* Arithmetic: sets the floating-point environment that programs need while they run on the caller's
+ * thread. */
 #ifndef VYRE_CPU_RUNTIME_ARITHMETIC_H
 #define VYRE_CPU_RUNTIME_ARITHMETIC_H
 
@@ -10,12 +10,12 @@
 typedef struct cpu_arithmetic {
     fenv_t callers;
     uint32_t control; /* x86-64: MXCSR, if the caller's environment needs no change */
-    bool is_kept;     /* so it is */
+    bool is_kept;     /* the caller's environment is not changed */
 } cpu_arithmetic;
 
 #if defined(__x86_64__)
-/* Rounding, masks and subnormals as C starts a program with; the exceptions seen do not matter. The
- * calls of fenv.h take 100 ns each, because of the x87 unit. */
+/* Whether rounding, exception masks and subnormals are as at the start of a C program; exception
+ * flags may be set. Calls of fenv.h take 100 ns each, because of the x87 unit. */
 static inline bool cpu_arithmetic_is_default(uint32_t *out_control) {
     enum { FLAGS = 0x3f, DEFAULT = 0x1f80, X87_DEFAULT = 0x37f };
     uint16_t x87;
@@ -37,7 +37,7 @@ static inline void cpu_arithmetic_set_control(uint32_t control) {
 }
 #endif
 
-/* False if it cannot be set. */
+/* Returns false if the environment cannot be set. */
 static inline bool cpu_arithmetic_enter(cpu_arithmetic *saved) {
     saved->is_kept = cpu_arithmetic_is_default(&saved->control);
     return saved->is_kept || (!fegetenv(&saved->callers) && !fesetenv(FE_DFL_ENV));

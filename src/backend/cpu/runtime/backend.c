@@ -117,8 +117,8 @@ static vyre_status dispatch_borrowed_async(const vyre_backend *backend, const vy
 typedef struct resident {
     uint8_t *data;
     size_t size;
-    struct resident *root; /* of a range: what it is a part of; else itself */
-    bool is_borrowed;      /* the memory is another one's */
+    struct resident *root; /* the buffer that a range is a part of; else itself */
+    bool is_borrowed;      /* the memory is the root's or the caller's */
     atomic_ullong ticket;  /* of the last run that was enqueued on a root or its ranges */
 } resident;
 
@@ -126,7 +126,7 @@ static resident *resident_of(uint64_t buffer) {
     return (resident *)(uintptr_t)buffer;
 }
 
-/* Of memory that is there already; `root` NULL: it is no range. */
+/* Makes a buffer from existing memory; `root` is NULL unless it is a range. */
 static vyre_status make_resident(uint8_t *data, size_t size, resident *root, uint64_t *out_buffer) {
     resident *made = vyre_alloc(sizeof *made);
     *out_buffer = (uintptr_t)made;
@@ -182,7 +182,7 @@ static vyre_status resident_address(const vyre_backend *backend, uint64_t buffer
     return VYRE_OK;
 }
 
-/* The memory of a buffer, once all that was enqueued on it is done. */
+/* Waits for all runs that were enqueued on a buffer, then returns its memory. */
 static uint8_t *settled(uint64_t buffer) {
     resident *self = resident_of(buffer);
     cpu_queue_settle(atomic_load(&self->root->ticket));

@@ -83,7 +83,7 @@ static const char *library_name(void) {
     return chosen.from_environment ? chosen.text : NULL;
 }
 
-/* Where llvmlite's library lies, NULL if nobody says. In the lock. */
+/* The path of llvmlite's library, NULL if it is unknown. In the lock. */
 static const char *llvmlite_in_lock(void) {
     vyre_option_info chosen = vyre_option_describe(VYRE_OPTION_LLVMLITE);
     return chosen.from_environment ? chosen.text : offered_path[0] ? offered_path : NULL;

@@ -12,7 +12,7 @@
 #include "backend/cpu/codegen/llvm.h"
 
 /* Describes libLLVM and the CPU; valid as long as the process. An earlier process may have stored
- * the description; otherwise this starts a helper. UNAVAILABLE where there is neither libLLVM nor
+ * the description; otherwise this starts a helper. UNAVAILABLE if there is neither libLLVM nor
  * llvmlite. */
 VYRE_MUST_USE vyre_status cpu_compiler_info(cpu_llvm_info *out_info);
 
@@ -21,8 +21,8 @@ VYRE_MUST_USE vyre_status cpu_compiler_info(cpu_llvm_info *out_info);
 VYRE_MUST_USE vyre_status cpu_compiler_run(const vyre_strbuf *ir, cpu_llvm_form form,
                                            uint64_t deadline_ns, vyre_strbuf *out);
 
-/* Which LLVM that is, in a line: "LLVM 19.1.7 from /usr/lib/libLLVM.so.19.1", and what
- * cpu_compiler_note says. */
+/* Describes the LLVM in a line: "LLVM 19.1.7 from /usr/lib/libLLVM.so.19.1", and the note of
+ * cpu_compiler_note. */
 const char *cpu_compiler_describe(void);
 
 /* Sees whether a helper starts. Why LLVM runs in this process; NULL if it does not. */

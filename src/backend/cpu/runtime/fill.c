@@ -26,7 +26,7 @@ static void copy_pieces(const cpu_frame *frame, uint64_t first, uint64_t end, vo
     }
 }
 
-/* The second array is 16 bytes of the pattern. */
+/* The second array holds 16 bytes, which repeat the pattern. */
 static void repeat_pieces(const cpu_frame *frame, uint64_t first, uint64_t end, void *storage) {
     (void)storage;
     for (uint64_t unit = first; unit < end; unit++) {

@@ -5,7 +5,7 @@
 #include <vyre/base.h>
 
 void cpu_fill_zero(uint8_t *to, uint64_t size);
-/* Repeats a pattern of at most 16 bytes, a power of two; the size is a multiple of it. */
+/* Repeats a pattern of 1, 2, 4, 8 or 16 bytes; `size` is a multiple of pattern_size. */
 void cpu_fill(uint8_t *to, uint64_t size, const void *pattern, size_t pattern_size);
 void cpu_copy(uint8_t *to, const void *from, uint64_t size);
 

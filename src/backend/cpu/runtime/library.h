@@ -6,8 +6,9 @@
 
 #include "base/strbuf.h"
 
-/* The text that was remembered, in `out_text`, which must be empty. `name` is what VYRE_LLVM says
- * and `llvmlite` where llvmlite is, or NULL; `path` is that of the library's file. */
+/* Recall puts the text that was remembered into `out_text`, which must be empty. `name` is the
+ * value of VYRE_LLVM, `llvmlite` the path of llvmlite's library; both may be NULL. `path` is the
+ * path of the library that was opened. */
 bool cpu_library_recall(const char *name, const char *llvmlite, vyre_strbuf *out_text);
 void cpu_library_remember(const char *name, const char *llvmlite, const char *path,
                           const vyre_strbuf *text);

@@ -67,7 +67,7 @@ static vyre_status dispatch(const vyre_backend *backend, const vyre_call *call,
     return dispatch_borrowed_timed(backend, call, outputs, NULL);
 }
 
-/* All inputs are on the device before the first output leaves it. */
+/* The same memory may be input and output: all inputs are uploaded before any output is read. */
 static vyre_status dispatch_in_place(const vyre_backend *backend, const vyre_call *call,
                                      const vyre_output *arguments) {
     vyre_output outputs[VYRE_LIMIT_ARGUMENTS];

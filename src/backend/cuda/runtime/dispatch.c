@@ -87,8 +87,8 @@ static vyre_status download_outputs(cuda_run *run, vyre_output *outputs) {
     return status;
 }
 
-/* A run on a stream of its own; `outputs` NULL: on `buffers`. It is over when it returns, so work
- * that a caller puts into a stream of its own later comes after it. */
+/* Runs on a stream of its own; `outputs` NULL: on `buffers`. The run is over when this returns, so
+ * later work of the caller's stream comes after it. */
 static vyre_status run_on(cuda_executable *executable, cuda_stream *stream, const vyre_call *call,
                           vyre_output *outputs, const CUdeviceptr *buffers,
                           const atomic_uint *cancel, vyre_timing *timing) {

@@ -32,7 +32,7 @@ typedef struct cuda_queue {
     uint32_t thread_count, most_threads;
     bool is_closing;
     pthread_t threads[CUDA_QUEUE_THREADS];
-    atomic_ullong last_ticket; /* that was given */
+    atomic_ullong last_ticket; /* the highest that was given */
     atomic_ullong done_ticket; /* this and all before are over */
     cuda_job *failures;        /* enqueued jobs, the newest first */
     uint32_t failure_count;

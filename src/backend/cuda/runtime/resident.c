@@ -11,10 +11,10 @@
 typedef struct cuda_resident {
     CUdeviceptr address;
     uint64_t size;
-    cuda_block *block;                     /* NULL: memory of a caller, or of the root */
-    struct cuda_resident *root;            /* of a range: what it is a part of; else itself */
-    struct cuda_resident *next, *previous; /* of the device */
-    /* Of roots, for all that share their memory: */
+    cuda_block *block;                     /* NULL: the memory is the caller's or the root's */
+    struct cuda_resident *root;            /* the buffer that a range is a part of; else itself */
+    struct cuda_resident *next, *previous; /* in the device's list */
+    /* Roots only, for all buffers that share their memory: */
     atomic_ullong used[CUDA_SHARED_STREAMS + 1]; /* by stream: ticket of the last run that has it */
     atomic_ullong written;                       /* ticket of the last one that writes it */
 } resident;
@@ -77,7 +77,7 @@ static vyre_status end_transfer(cuda_stream *stream, CUcontext before, vyre_stat
     return status;
 }
 
-/* Makes it one of the device's. */
+/* Adds it to the device's list. */
 static uint64_t keep(cuda_device *device, resident *made) {
     pthread_mutex_lock(&device->lock);
     made->next = device->residents;
@@ -89,7 +89,7 @@ static uint64_t keep(cuda_device *device, resident *made) {
     return (uintptr_t)made;
 }
 
-/* Of memory that is there; `root` NULL: it is one itself. */
+/* Makes a buffer from existing memory; `root` is NULL unless it is a range. */
 static vyre_status borrow(cuda_device *device, CUdeviceptr address, uint64_t size, resident *root,
                           uint64_t *out_buffer) {
     resident *made = vyre_alloc_zeroed(1, sizeof *made);
@@ -129,7 +129,7 @@ vyre_status cuda_resident_allocate(cuda_device *device, size_t size, uint64_t *o
     return VYRE_OK;
 }
 
-/* What the driver knows of an address; 0 if nothing. */
+/* An attribute of an address; 0 if the driver does not know the address. */
 static int ask(const cuda_device *device, int attribute, uint64_t address) {
     int value = 0;
     return device->cuda->cuPointerGetAttribute(&value, attribute, address) ? 0 : value;
@@ -153,7 +153,7 @@ static vyre_status refuse_memory(const cuda_device *device, const vyre_memory *m
                             (unsigned long long)memory->address, device->info.name);
 }
 
-/* Where the device sees memory of a caller. In its context. */
+/* Finds the device address of the caller's memory. In the device's context. */
 static vyre_status find_memory(cuda_device *device, const vyre_memory *memory,
                                CUdeviceptr *out_address) {
     uint64_t last = memory->address + memory->size - 1;
@@ -289,7 +289,7 @@ static bool is_writing(const vyre_ir *ir, uint32_t row) {
     return ir->resources[row].access != VYRE_ACCESS_IN;
 }
 
-/* Kernels access several elements at once where arrays are aligned like that. */
+/* Kernels access up to 16 bytes at once, so arrays must be aligned to that. */
 enum { ARRAY_ALIGNMENT = 16 };
 
 static vyre_status check_alignment(const cuda_executable *executable, uint32_t arg,

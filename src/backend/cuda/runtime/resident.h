@@ -13,10 +13,10 @@
 /* The numbers of buffers are addresses of what the host knows of them. */
 VYRE_MUST_USE vyre_status cuda_resident_allocate(cuda_device *device, size_t size,
                                                  uint64_t *out_buffer);
-/* Memory of a caller, if the device reaches it. */
+/* Makes a buffer from the caller's memory, if the device can access it. */
 VYRE_MUST_USE vyre_status cuda_resident_import(cuda_device *device, const vyre_memory *memory,
                                                uint64_t *out_buffer);
-/* Of a buffer that is no range. */
+/* Makes a range of a buffer that is not a range. */
 VYRE_MUST_USE vyre_status cuda_resident_range(cuda_device *device, uint64_t buffer, size_t offset,
                                               size_t size, uint64_t *out_buffer);
 vyre_memory cuda_resident_memory(uint64_t buffer);

@@ -355,7 +355,7 @@ vyre_status cuda_stream_follow(cuda_stream *stream, cuda_stream *before) {
                       "making a stream wait");
 }
 
-/* A stream that is no stream of this device's context is the caller's mistake. */
+/* A stream that does not belong to the device's context is the caller's error. */
 static vyre_status check_caller(cuda_device *device, CUresult result, const char *what) {
     return result == CUDA_ERROR_INVALID_HANDLE
                ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,

@@ -43,7 +43,7 @@ typedef struct cuda_stream {
     CUevent mark;
     uint64_t marked;  /* ticket up to which `mark` stands; 0: nowhere */
     CUevent order;    /* for streams that wait for this one */
-    CUevent handover; /* between this stream and one of a caller; NULL so far */
+    CUevent handover; /* orders this stream with a caller's; NULL until needed */
 
     CUevent begin, end; /* own streams: times; NULL so far */
     uint8_t *staging;   /* own streams: pages that do not move, CUDA_STAGES parts; NULL so far */
@@ -105,9 +105,9 @@ bool cuda_stream_is_done(cuda_stream *stream, uint64_t ticket);
 VYRE_MUST_USE vyre_status cuda_stream_settle(cuda_stream *stream, uint64_t ticket);
 /* What is put on `stream` from now on comes after what `before` has now. */
 VYRE_MUST_USE vyre_status cuda_stream_follow(cuda_stream *stream, cuda_stream *before);
-/* The same for a stream of a caller, in both directions: what is put on `stream` from now on comes
- * after what the caller's has now, and what the caller puts there comes after what `stream` has.
- * The stream is locked, or one's own. */
+/* The same for a stream of the caller. Follow: later work of `stream` comes after the work that the
+ * caller's stream has now. Lead: later work of the caller's stream comes after the work that
+ * `stream` has now. `stream` is locked, or not shared. */
 VYRE_MUST_USE vyre_status cuda_stream_follow_caller(cuda_stream *stream, uint64_t caller);
 VYRE_MUST_USE vyre_status cuda_stream_lead_caller(cuda_stream *stream, uint64_t caller);
 /* Whether the work of a ticket was lost with the device it ran on. */

@@ -101,7 +101,7 @@ vyre_status cuda_download(cuda_stream *stream, void *to, CUdeviceptr from, uint6
                : cuda_check(device, result, "reading back %llu bytes", (unsigned long long)bytes);
 }
 
-/* The size of what a pattern repeats. */
+/* The size of the shortest pattern that gives the same bytes. */
 static size_t period_of(const uint8_t *pattern, size_t size) {
     while (size > 1 && !memcmp(pattern, pattern + size / 2, size / 2)) {
         size /= 2;
@@ -109,7 +109,7 @@ static size_t period_of(const uint8_t *pattern, size_t size) {
     return size;
 }
 
-/* By a first piece from the host, and copies of all that is there so far. */
+/* Uploads a first piece, then copies what is there so far until the buffer is full. */
 static CUresult repeat(cuda_stream *stream, CUdeviceptr to, size_t bytes, const uint8_t *pattern,
                        size_t size) {
     enum { FIRST_BYTES = 4096 };
