@@ -6,8 +6,9 @@ static const char device_doc[] = "Device(name)\n--\n\nA device of the process, b
 
 static PyObject *device_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
     const char *name;
-    (void)keywords;
-    if (!PyArg_ParseTuple(arguments, "s:Device", &name)) {
+    static const char *const names[] = {"name", NULL};
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "s:Device", (char **)(uintptr_t)names,
+                                     &name)) {
         return NULL;
     }
     device_object *self = (device_object *)PyType_GenericAlloc(type, 0);

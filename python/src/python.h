@@ -1,9 +1,8 @@
 /* The extension module vyre._vyre: what its files share.
  *
  * The module uses the limited API of Python 3.11, so one build serves every later Python. It keeps
- * one state for the process; Python refuses to load it in isolated subinterpreters. All functions
- * need the GIL unless they say otherwise. Like Python's own, a function that returns NULL or -1 has
- * set an exception. */
+ * one state for the process, and does not load in subinterpreters. All functions need the GIL unless
+ * they say otherwise. Like Python's own, a function that returns NULL or -1 has set an exception. */
 #ifndef VYRE_PYTHON_H
 #define VYRE_PYTHON_H
 

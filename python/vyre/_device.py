@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex, cast
 
@@ -44,8 +45,8 @@ class Device(_vyre.Device):
 
         if isinstance(source, _vyre.Array):
             source = cast(Array, source).numpy()
-        data = numpy.ascontiguousarray(source, dtype)
-        made = self.empty(numpy.shape(source), data.dtype)
+        data = numpy.asarray(source, dtype, order="C")
+        made = self.empty(data.shape, data.dtype)
         made.copy_from(data)
         return made
 
@@ -137,16 +138,16 @@ class Array(_vyre.Array):
                 self._copy_from(source)
                 return self
             source = source.numpy()
-        data = numpy.ascontiguousarray(source)
+        data = numpy.asarray(source, order="C")
         if data.dtype != self.dtype:
             raise ArgumentTypeError(
                 f"the data has dtype {data.dtype}, and the array {self.dtype}. "
                 f'Fix: pass x.astype("{self.dtype}")',
                 f'pass x.astype("{self.dtype}")',
             )
-        if numpy.shape(source) != self.shape:
+        if data.shape != self.shape:
             raise InvalidArgumentError(
-                f"the data has shape {numpy.shape(source)}, and the array {self.shape}. "
+                f"the data has shape {data.shape}, and the array {self.shape}. "
                 "Fix: pass data of the same shape",
                 "pass data of the same shape",
             )
@@ -181,7 +182,13 @@ class Array(_vyre.Array):
                 )
             count = max(stop - start, 0)
             return self._range(start * step, (count, *self.shape[1:]))
-        index = key.__index__()
+        try:
+            index = operator.index(key)
+        except TypeError:
+            raise ArgumentTypeError(
+                f"an index is {type(key).__name__}. Fix: take a[i], a[start:stop], or numpy()[...]",
+                "take a[i], a[start:stop], or numpy()[...]",
+            ) from None
         if not -length <= index < length:
             raise IndexError(f"index {index} is out of range for {length} elements")
         return self._range(index % length * step, self.shape[1:])
@@ -224,7 +231,7 @@ class Array(_vyre.Array):
         if dl_device is not None and tuple(dl_device) != own:
             if tuple(dl_device) != (CPU, 0) or copy is False:
                 raise BufferError(f"the data is on device {own}, not {tuple(dl_device)}")
-            shared = Device("cpu" if own[0] == CPU else "reference").array(self)
+            shared = Device("reference").array(self)
             return shared._export(CPU, 0, is_versioned(max_version), True)
         if copy:
             shared = self.device.empty(self.shape, self.dtype).copy_from(self)
