@@ -78,6 +78,15 @@ def test_arrays_without_dimensions(place):
         a.copy_from(np.array([7], a.dtype))
 
 
+def test_arrays_are_iterated_but_not_searched(place):
+    a = place.array(np.arange(4, dtype=np.float32).reshape(2, 2))
+    assert [part.numpy().tolist() for part in a] == [[0, 1], [2, 3]]
+    with pytest.raises(TypeError, match="no length"):
+        iter(place.array(5.0))
+    with pytest.raises(TypeError):
+        _ = 1.0 in a
+
+
 def test_arrays_without_elements_are_contiguous():
     a = vyre.from_dlpack(np.zeros((0, 4), np.float32)[:, ::2])
     assert a.shape == (0, 2)

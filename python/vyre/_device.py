@@ -10,6 +10,7 @@ from . import _vyre
 from ._errors import ArgumentTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
     import numpy as np
@@ -197,6 +198,12 @@ class Array(_vyre.Array):
         if not self.shape:
             raise TypeError("an array without dimensions has no length")
         return self.shape[0]
+
+    def __iter__(self) -> Iterator[Array]:
+        return map(self.__getitem__, range(len(self)))
+
+    # The elements are on the device: `in` would compare parts with a number, and never be true.
+    __contains__ = None
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Convert the data for NumPy, which always copies it."""
