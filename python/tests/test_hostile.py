@@ -87,6 +87,17 @@ def test_arrays_are_iterated_but_not_searched(place):
         _ = 1.0 in a
 
 
+@pytest.mark.parametrize("side", [2, 3])
+def test_fill_takes_records(place, side):
+    dtype = np.dtype([("a", "f4", side), ("b", "i8")], align=True)
+    a = place.empty(2, dtype).fill(([7] * side, 5))
+    assert (a.numpy()["a"] == 7).all()
+    assert (a.numpy()["b"] == 5).all()
+    assert a.fill(0).numpy().tobytes() == bytes(a.nbytes)
+    with pytest.raises(ValueError):
+        place.empty(2).fill([1, 2])
+
+
 def test_arrays_without_elements_are_contiguous():
     a = vyre.from_dlpack(np.zeros((0, 4), np.float32)[:, ::2])
     assert a.shape == (0, 2)

@@ -159,13 +159,15 @@ class Array(_vyre.Array):
         """Set all elements to a value."""
         import numpy
 
-        one = numpy.full((), value, self.dtype).tobytes()
+        element = numpy.zeros((), self.dtype)
+        element[()] = value  # a tuple, for a record
+        one = element.tobytes()
         if len(one) in (1, 2, 4, 8, 16):
             self._fill_bytes(one)
         elif not any(one):
             self._fill_bytes(b"\0")
         else:
-            self.copy_from(numpy.full(self.shape, value, self.dtype))
+            self.copy_from(numpy.full(self.shape, element, self.dtype))
         return self
 
     def __getitem__(self, key: int | slice) -> Array:
