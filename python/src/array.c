@@ -98,9 +98,11 @@ static PyObject *array_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
     PyObject *device, *shape, *dtype;
     const char *type_name, *format;
     Py_ssize_t element_bytes;
-    (void)keywords;
-    if (!PyArg_ParseTuple(arguments, "OO!snOz:Array", &device, &PyTuple_Type, &shape, &type_name,
-                          &element_bytes, &dtype, &format)) {
+    static const char *const names[] = {"device", "shape",  "type", "element_bytes",
+                                        "dtype",  "format", NULL};
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO!snOz:Array",
+                                     (char **)(uintptr_t)names, &device, &PyTuple_Type, &shape,
+                                     &type_name, &element_bytes, &dtype, &format)) {
         return NULL;
     }
     array *self = make_bare(type, device);
@@ -116,6 +118,16 @@ static PyObject *array_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
     status = vyre_resident_allocate(self->device->device, self->bytes, &self->resident);
     PyEval_RestoreThread(thread);
     return finish(self, status);
+}
+
+/* Takes the stream that a library puts its work into; None if there is none. */
+static int set_stream(array *self, PyObject *stream) {
+    if (stream == Py_None) {
+        return 0;
+    }
+    self->has_stream = true;
+    self->stream = PyLong_AsUnsignedLongLongMask(stream);
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 /* What keeps imported memory alive: an object or a tensor. */
@@ -164,16 +176,13 @@ static PyObject *from_pointer(PyObject *class, PyObject *arguments) {
     }
     array *self = make_bare((PyTypeObject *)class, device);
     owner *kept = self ? PyMem_Calloc(1, sizeof *kept) : NULL;
-    if (!kept || set_elements(self, type_name, 0, Py_None, NULL) || set_shape(self, shape)) {
+    if (!kept || set_elements(self, type_name, 0, Py_None, NULL) || set_shape(self, shape) ||
+        set_stream(self, stream)) {
         PyMem_Free(kept);
         Py_XDECREF((PyObject *)self);
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     }
     self->is_read_only = is_read_only;
-    if (stream != Py_None) {
-        self->has_stream = true;
-        self->stream = PyLong_AsUnsignedLongLongMask(stream);
-    }
     kept->object = Py_NewRef(object);
     vyre_status status = import(self, address, is_host, kept);
     if (status) {
@@ -218,17 +227,13 @@ static PyObject *from_capsule(PyObject *class, PyObject *arguments) {
     }
     array *self = make_bare((PyTypeObject *)class, device);
     owner *kept = self ? PyMem_Calloc(1, sizeof *kept) : NULL;
-    if (!kept || take_tensor(self, capsule, kept, &elements)) {
+    if (!kept || set_stream(self, stream) || take_tensor(self, capsule, kept, &elements)) {
         if (kept) {
             dlpack_release(&kept->tensor);
         }
         PyMem_Free(kept);
         Py_XDECREF((PyObject *)self);
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-    }
-    if (stream != Py_None) {
-        self->has_stream = true;
-        self->stream = PyLong_AsUnsignedLongLongMask(stream);
     }
     int32_t place = dlpack_look(&kept->tensor)->device.type;
     bool is_host = place == kDLCPU || place == kDLCUDAHost;
@@ -276,6 +281,13 @@ static int open_bytes(const array *self, PyObject *object, int flags, Py_buffer 
     return -1;
 }
 
+static int refuse_read_only(const array *self) {
+    return self->is_read_only
+               ? error_refuse(ERROR_VALUE, "change a copy: device.array(x)",
+                              "the array is read-only, as the memory that it shares is")
+               : 0;
+}
+
 static PyObject *done(vyre_status status) {
     return status ? error_raise(status) : Py_NewRef(Py_None);
 }
@@ -284,7 +296,7 @@ static PyObject *upload(PyObject *object, PyObject *from) {
     array *self = (array *)object;
     Py_buffer buffer;
     vyre_status status;
-    if (open_bytes(self, from, 0, &buffer)) {
+    if (refuse_read_only(self) || open_bytes(self, from, 0, &buffer)) {
         return NULL;
     }
     PyThreadState *thread = PyEval_SaveThread();
@@ -314,7 +326,7 @@ static PyObject *fill_bytes(PyObject *object, PyObject *pattern) {
     char *bytes;
     Py_ssize_t size;
     vyre_status status;
-    if (PyBytes_AsStringAndSize(pattern, &bytes, &size)) {
+    if (refuse_read_only(self) || PyBytes_AsStringAndSize(pattern, &bytes, &size)) {
         return NULL;
     }
     PyThreadState *thread = PyEval_SaveThread();
@@ -332,6 +344,9 @@ static PyObject *copy_from(PyObject *object, PyObject *other) {
         return NULL;
     }
     const array *from = (array *)other;
+    if (refuse_read_only(self)) {
+        return NULL;
+    }
     PyThreadState *thread = PyEval_SaveThread();
     status =
         vyre_resident_copy(self->device->device, self->resident, 0, from->resident, 0, self->bytes);

@@ -10,13 +10,12 @@ static int set_timeout(call *self, PyObject *seconds) {
         return 0;
     }
     double value = PyFloat_AsDouble(seconds);
-    if (value == -1 && PyErr_Occurred()) {
-        return -1;
-    }
+    bool is_number = !PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_OverflowError);
+    PyErr_Clear();
     if (!(value > 0) || value > 1e9) {
-        return error_refuse(ERROR_VALUE, "pass seconds, such as timeout=2.5, or None",
-                            "%s(): timeout is not a positive number of seconds",
-                            kernel_name(self->kernel));
+        return error_refuse(
+            is_number ? ERROR_VALUE : ERROR_TYPE, "pass seconds, such as timeout=2.5, or None",
+            "%s(): timeout is not a positive number of seconds", kernel_name(self->kernel));
     }
     self->config.timeout_ns = (uint64_t)ceil(value * 1e9);
     return 0;
@@ -41,6 +40,11 @@ static int take_option(call *self, PyObject *name, PyObject *value) {
 }
 
 static int take_keyword(call *self, PyObject *name, PyObject *value) {
+    if (!PyUnicode_Check(name)) { /* f(**{1: 2}) comes as far as here */
+        return error_refuse(ERROR_TYPE, "name arguments with a str",
+                            "%s(): the name of an argument is not a str",
+                            kernel_name(self->kernel));
+    }
     Py_ssize_t index = spec_find(self->spec, name);
     if (index < 0) {
         return -1;

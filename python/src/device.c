@@ -31,6 +31,28 @@ static vyre_device *find_kept(const char *name) {
     return NULL;
 }
 
+static void keep(const char *name, vyre_device *device) {
+    vyre_device *known = find_kept(name);
+    if (!known && kept.count < KEPT && strlen(name) < sizeof kept.items->name) {
+        strcpy(kept.items[kept.count].name, name);
+        kept.items[kept.count++].device = vyre_device_retain(device);
+    }
+    vyre_device_release(known);
+}
+
+/* Arrays of "preferred" and of "cpu" meet if that is one device: it is kept under the name it was
+ * asked for and under its own. A faster thread may have kept it already. */
+static vyre_device *keep_once(const char *name, vyre_device *opened) {
+    vyre_device *known = find_kept(vyre_device_name(opened));
+    if (known) {
+        vyre_device_release(opened);
+    }
+    vyre_device *device = known ? known : opened;
+    keep(vyre_device_name(device), device);
+    keep(name, device);
+    return device;
+}
+
 /* The library opens llvmlite only if it finds no libLLVM. */
 int device_prepare(void) {
     if (python.has_device) {
@@ -65,14 +87,5 @@ vyre_device *device_by_name(const char *name) {
         error_raise(status);
         return NULL;
     }
-    vyre_device *earlier = find_kept(name); /* another thread was faster */
-    if (earlier) {
-        vyre_device_release(device);
-        return earlier;
-    }
-    if (kept.count < KEPT && strlen(name) < sizeof kept.items->name) {
-        strcpy(kept.items[kept.count].name, name);
-        kept.items[kept.count++].device = vyre_device_retain(device);
-    }
-    return device;
+    return keep_once(name, device);
 }

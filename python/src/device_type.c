@@ -6,8 +6,9 @@ static const char device_doc[] = "Device(name)\n--\n\nA device of the process, b
 
 static PyObject *device_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
     const char *name;
-    (void)keywords;
-    if (!PyArg_ParseTuple(arguments, "s:Device", &name)) {
+    static const char *const names[] = {"name", NULL};
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "s:Device", (char **)(uintptr_t)names,
+                                     &name)) {
         return NULL;
     }
     device_object *self = (device_object *)PyType_GenericAlloc(type, 0);
@@ -36,6 +37,19 @@ static PyObject *synchronize(PyObject *object, PyObject *unused) {
     status = vyre_device_flush(device);
     PyEval_RestoreThread(thread);
     return status ? error_raise(status) : Py_NewRef(Py_None);
+}
+
+/* Objects for one device are equal. */
+static PyObject *compare(PyObject *a, PyObject *b, int how) {
+    if ((how != Py_EQ && how != Py_NE) || !PyObject_TypeCheck(b, python.device_type)) {
+        return Py_NewRef(Py_NotImplemented);
+    }
+    bool is_same = ((device_object *)a)->device == ((device_object *)b)->device;
+    return PyBool_FromLong(is_same == (how == Py_EQ));
+}
+
+static Py_hash_t hash(PyObject *object) {
+    return (Py_hash_t)((uintptr_t)((device_object *)object)->device >> 4);
 }
 
 /* The profile of the device, as a dict. */
@@ -80,6 +94,8 @@ PyTypeObject *device_type_make(void) {
     PyType_Slot slots[] = {{Py_tp_doc, (void *)(uintptr_t)device_doc},
                            {Py_tp_new, (void *)(uintptr_t)device_new},
                            {Py_tp_dealloc, (void *)(uintptr_t)device_dealloc},
+                           {Py_tp_richcompare, (void *)(uintptr_t)compare},
+                           {Py_tp_hash, (void *)(uintptr_t)hash},
                            {Py_tp_methods, methods},
                            {Py_tp_getset, properties},
                            {Py_tp_members, members},

@@ -62,13 +62,12 @@ static vyre_type tensor_type(const DLTensor *tensor) {
 
 static bool is_compact(const DLTensor *tensor) {
     int64_t step = 1;
+    bool is_compact = true;
     for (int32_t i = tensor->ndim - 1; i >= 0 && tensor->strides; i--) {
-        if (tensor->shape[i] != 1 && tensor->strides[i] != step) {
-            return tensor->shape[i] == 0;
-        }
+        is_compact &= tensor->shape[i] == 1 || tensor->strides[i] == step;
         step *= tensor->shape[i];
     }
-    return true;
+    return is_compact || !step; /* an array without elements always is */
 }
 
 void dlpack_describe(const dlpack_tensor *tensor, view *out_view) {
@@ -118,8 +117,12 @@ typedef struct exported {
     int64_t shape[VIEW_DIMENSIONS], strides[VIEW_DIMENSIONS];
 } exported;
 
-/* Any thread may call a deleter, even one that does not hold the GIL. */
+/* Any thread may call a deleter, also one that does not hold the GIL. After Python's end nothing is
+ * left to release. */
 static void delete_exported(exported *self) {
+    if (!Py_IsInitialized()) {
+        return;
+    }
     PyGILState_STATE state = PyGILState_Ensure();
     Py_DECREF(self->owner);
     PyMem_Free(self);

@@ -2,12 +2,17 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Raises the exception that vyre._errors.make returns. */
 static PyObject *raise_made(unsigned code, error_flavour flavour, const char *text, const char *fix,
                             PyObject *diagnostics) {
-    PyObject *error = PyObject_CallFunction(python.make_error, "IissO", code, flavour == ERROR_TYPE,
-                                            text, fix, diagnostics);
+    /* A text that was cut may end inside a character. */
+    PyObject *shown = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    PyObject *error = shown ? PyObject_CallFunction(python.make_error, "IiOsO", code,
+                                                    flavour == ERROR_TYPE, shown, fix, diagnostics)
+                            : NULL;
+    Py_XDECREF(shown);
     if (error) {
         PyErr_SetObject((PyObject *)Py_TYPE(error), error);
         Py_DECREF(error);

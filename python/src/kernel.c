@@ -21,6 +21,12 @@ static vyre_status find_program(source *s) {
     if (s->program) {
         return vyre_module_instantiate(s->module, s->program, s->diagnostics, &s->found);
     }
+    if (!vyre_module_count(s->module)) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                "write a program, or name an instance of a generic one: "
+                                "vyre.kernel(text, program=\"name<f32>\")",
+                                "the text has no program that is not generic");
+    }
     if (vyre_module_count(s->module) != 1) {
         return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                                 "name one of them: vyre.kernel(text, program=\"name\")",
@@ -65,8 +71,9 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     source s = {0};
     PyObject *text;
     Py_ssize_t size;
-    (void)keywords;
-    if (!PyArg_ParseTuple(arguments, "U|zz:Kernel", &text, &s.file, &s.program) ||
+    static const char *const names[] = {"text", "file", "program", NULL};
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "U|zz:Kernel", (char **)(uintptr_t)names,
+                                     &text, &s.file, &s.program) ||
         !(s.text = PyUnicode_AsUTF8AndSize(text, &size))) {
         return NULL;
     }

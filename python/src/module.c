@@ -101,6 +101,28 @@ static PyObject *list_backends(PyObject *module, PyObject *unused) {
     return list;
 }
 
+/* Python runs this for each import: again in this interpreter after a deletion from sys.modules,
+ * and in other interpreters, whose classes of errors would be others. */
+static int execute(PyObject *module) {
+    if (PyInterpreterState_GetID(PyInterpreterState_Get())) {
+        PyErr_SetString(PyExc_ImportError, "vyre does not run in a subinterpreter. Fix: import it "
+                                           "in the main interpreter, or use processes");
+        return -1;
+    }
+    if (!python.array_type &&
+        (!python_import(&python.make_error, "vyre._errors", "make") ||
+         !(python.kernel_type = kernel_type_make()) || !(python.device_type = device_type_make()) ||
+         !(python.array_type = array_type_make()))) {
+        return -1;
+    }
+    return PyModule_AddType(module, python.kernel_type) ||
+                   PyModule_AddType(module, python.device_type) ||
+                   PyModule_AddType(module, python.array_type) ||
+                   PyModule_AddStringConstant(module, "__version__", VYRE_VERSION_STRING)
+               ? -1
+               : 0;
+}
+
 PyMODINIT_FUNC PyInit__vyre(void) {
     static PyMethodDef functions[] = {
         {"status_codes", status_codes, METH_NOARGS, "The codes of vyre's statuses, by name."},
@@ -111,18 +133,9 @@ PyMODINIT_FUNC PyInit__vyre(void) {
         {"operation_ids", operation_ids, METH_NOARGS, "The ids of operations that can be called."},
         {"operation", operation_describe, METH_O, "What is known of an operation, as a dict."},
         {NULL, NULL, 0, NULL}};
+    static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)(uintptr_t)execute}, {0, NULL}};
     static PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "vyre._vyre",
                                      .m_doc = "Kernels, devices and operations of libvyre.",
-                                     .m_size = -1, .m_methods = functions};
-    PyObject *module = PyModule_Create(&definition);
-    if (!module || !python_import(&python.make_error, "vyre._errors", "make") ||
-        !(python.kernel_type = kernel_type_make()) || !(python.device_type = device_type_make()) ||
-        !(python.array_type = array_type_make()) || PyModule_AddType(module, python.kernel_type) ||
-        PyModule_AddType(module, python.device_type) ||
-        PyModule_AddType(module, python.array_type) ||
-        PyModule_AddStringConstant(module, "__version__", VYRE_VERSION_STRING)) {
-        Py_XDECREF(module);
-        return NULL;
-    }
-    return module;
+                                     .m_methods = functions, .m_slots = slots};
+    return PyModuleDef_Init(&definition);
 }

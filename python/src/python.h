@@ -1,9 +1,9 @@
 /* The extension module vyre._vyre: what its files share.
  *
  * The module uses the limited API of Python 3.11, so one build serves every later Python. It keeps
- * one state for the process; Python refuses to load it in isolated subinterpreters. All functions
- * need the GIL unless they say otherwise. Like Python's own, a function that returns NULL or -1 has
- * set an exception. */
+ * one state for the process, and does not load in subinterpreters. All functions need the GIL
+ * unless they say otherwise. Like Python's own, a function that returns NULL or -1 has set an
+ * exception. */
 #ifndef VYRE_PYTHON_H
 #define VYRE_PYTHON_H
 
@@ -25,6 +25,7 @@ typedef struct module_state {
     PyObject *make_output;
     PyObject *dtypes[VYRE_TYPE_COUNT];
     bool has_device; /* a device was opened, so vyre.trace() comes too late */
+    bool has_chosen; /* the router has opened the devices that it chooses from */
 } module_state;
 
 extern module_state python;

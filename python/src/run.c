@@ -43,11 +43,17 @@ static const vyre_router_choice *choose(const call *self) {
     if (device_prepare()) {
         return NULL;
     }
-    vyre_status status =
-        vyre_router_choose(&(vyre_router_request){.op = operation ? operation->id : NULL,
-                                                  .program = self->kernel->program,
-                                                  .bytes = total_bytes(self)},
-                           &choice);
+    const vyre_router_request request = {.op = operation ? operation->id : NULL,
+                                         .program = self->kernel->program,
+                                         .bytes = total_bytes(self)};
+    vyre_status status;
+    /* The first choice opens devices; later ones take less time than to get the GIL again. */
+    PyThreadState *thread = python.has_chosen ? NULL : PyEval_SaveThread();
+    status = vyre_router_choose(&request, &choice);
+    if (thread) {
+        PyEval_RestoreThread(thread);
+        python.has_chosen = true;
+    }
     if (status) {
         error_raise(status);
         return NULL;

@@ -20,6 +20,11 @@ static int refuse_kind(PyObject *number, vyre_type type, const char *where, cons
 
 static int refuse_range(PyObject *number, vyre_type type, const char *where) {
     PyObject *found = PyObject_Str(number);
+    if (!found &&
+        PyErr_ExceptionMatches(PyExc_ValueError)) { /* Python writes 4300 digits at most */
+        PyErr_Clear();
+        found = PyUnicode_FromString("a number of thousands of digits");
+    }
     const char *text = found ? PyUnicode_AsUTF8AndSize(found, NULL) : NULL;
     if (text) {
         error_refuse(ERROR_VALUE, "pass a number in the range of the type, or widen the type",

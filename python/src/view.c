@@ -203,6 +203,22 @@ static int refuse_object(PyObject *object, const char *where) {
     return -1;
 }
 
+/* Repeats why a library does not share an array, with the name of the argument. */
+static void refuse_shared(const char *where) {
+    PyObject *type, *reason, *traceback;
+    PyErr_Fetch(&type, &reason, &traceback);
+    PyObject *text = reason ? PyObject_Str(reason) : NULL;
+    const char *words = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    if (words) {
+        error_refuse(ERROR_TYPE, "convert the array to a dtype that kernels have",
+                     "%s is an array that cannot be shared (%s)", where, words);
+    }
+    Py_XDECREF(text);
+    Py_XDECREF(type);
+    Py_XDECREF(reason);
+    Py_XDECREF(traceback);
+}
+
 /* Opens the bits of bfloat16, which the buffer protocol lacks. Returns 1 if it opened them. */
 static int open_bfloat16(view *self, PyObject *object) {
     PyObject *get_bits = python_import(&python.bfloat16_bits, "vyre._arrays", "bfloat16_bits");
@@ -234,7 +250,9 @@ static int open_foreign(view *self, PyObject *object, const char *where) {
     PyObject *adopt = python_import(&python.adopt, "vyre._device", "adopt");
     PyObject *shared = adopt ? PyObject_CallFunctionObjArgs(adopt, object, NULL) : NULL;
     int result = -1;
-    if (shared == Py_None) {
+    if (!shared && PyErr_ExceptionMatches(PyExc_BufferError)) {
+        refuse_shared(where);
+    } else if (shared == Py_None) {
         result = refuse_object(object, where);
     } else if (shared && PyObject_TypeCheck(shared, python.array_type)) {
         array_describe((array *)shared, self);

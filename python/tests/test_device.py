@@ -102,6 +102,19 @@ def test_wrong_data_is_refused(place, saxpy):
         saxpy(1.0, a, a)
 
 
+@pytest.mark.parametrize("other", ["preferred", "cpu:0"])
+def test_a_device_has_several_names(saxpy, other):
+    if vyre.Device("preferred").name != "cpu":
+        pytest.skip("this machine prefers another device")
+    a, b = vyre.Device("cpu").array(np.ones(4, np.float32)), vyre.Device(other).zeros(4)
+    saxpy(2.0, a, b)
+    saxpy(2.0, a, b, device=other)
+    assert b.numpy().tolist() == [4, 4, 4, 4]
+    assert a.device == b.device
+    assert len({a.device, b.device, vyre.Device("reference")}) == 2
+    assert a.device != "cpu"
+
+
 def test_arrays_of_two_devices_do_not_meet(saxpy):
     a, b = vyre.Device("cpu").zeros(4), vyre.Device("reference").zeros(4)
     with pytest.raises(ValueError, match="on device reference, and another argument on cpu"):

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from ._errors import ArgumentTypeError
+
 if TYPE_CHECKING:
     from . import _vyre
 
@@ -81,6 +83,11 @@ def element_parts(shape: tuple[int, ...], dtype: Any) -> tuple[Any, ...]:
     if made.subdtype is not None:
         made, inner = made.subdtype
         shape = (*shape, *inner)
+    if made.hasobject or not made.itemsize:
+        raise ArgumentTypeError(
+            f"kernels have no type like the dtype {made}. Fix: use numbers and records of them",
+            "use numbers and records of them",
+        )
     if made.names is None:
         is_native = made.isnative
         return (shape, made.name if is_native else str(made), made.itemsize, None, None)

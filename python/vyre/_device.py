@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex, cast
 
@@ -9,6 +10,7 @@ from . import _vyre
 from ._errors import ArgumentTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
     import numpy as np
@@ -44,8 +46,8 @@ class Device(_vyre.Device):
 
         if isinstance(source, _vyre.Array):
             source = cast(Array, source).numpy()
-        data = numpy.ascontiguousarray(source, dtype)
-        made = self.empty(numpy.shape(source), data.dtype)
+        data = numpy.asarray(source, dtype, order="C")
+        made = self.empty(data.shape, data.dtype)
         made.copy_from(data)
         return made
 
@@ -137,16 +139,16 @@ class Array(_vyre.Array):
                 self._copy_from(source)
                 return self
             source = source.numpy()
-        data = numpy.ascontiguousarray(source)
+        data = numpy.asarray(source, order="C")
         if data.dtype != self.dtype:
             raise ArgumentTypeError(
                 f"the data has dtype {data.dtype}, and the array {self.dtype}. "
                 f'Fix: pass x.astype("{self.dtype}")',
                 f'pass x.astype("{self.dtype}")',
             )
-        if numpy.shape(source) != self.shape:
+        if data.shape != self.shape:
             raise InvalidArgumentError(
-                f"the data has shape {numpy.shape(source)}, and the array {self.shape}. "
+                f"the data has shape {data.shape}, and the array {self.shape}. "
                 "Fix: pass data of the same shape",
                 "pass data of the same shape",
             )
@@ -157,13 +159,15 @@ class Array(_vyre.Array):
         """Set all elements to a value."""
         import numpy
 
-        one = numpy.full((), value, self.dtype).tobytes()
+        element = numpy.zeros((), self.dtype)
+        element[()] = value  # a tuple, for a record
+        one = element.tobytes()
         if len(one) in (1, 2, 4, 8, 16):
             self._fill_bytes(one)
         elif not any(one):
             self._fill_bytes(b"\0")
         else:
-            self.copy_from(numpy.full(self.shape, value, self.dtype))
+            self.copy_from(numpy.full(self.shape, element, self.dtype))
         return self
 
     def __getitem__(self, key: int | slice) -> Array:
@@ -181,7 +185,13 @@ class Array(_vyre.Array):
                 )
             count = max(stop - start, 0)
             return self._range(start * step, (count, *self.shape[1:]))
-        index = key.__index__()
+        try:
+            index = operator.index(key)
+        except TypeError:
+            raise ArgumentTypeError(
+                f"an index is {type(key).__name__}. Fix: take a[i], a[start:stop], or numpy()[...]",
+                "take a[i], a[start:stop], or numpy()[...]",
+            ) from None
         if not -length <= index < length:
             raise IndexError(f"index {index} is out of range for {length} elements")
         return self._range(index % length * step, self.shape[1:])
@@ -190,6 +200,12 @@ class Array(_vyre.Array):
         if not self.shape:
             raise TypeError("an array without dimensions has no length")
         return self.shape[0]
+
+    def __iter__(self) -> Iterator[Array]:
+        return map(self.__getitem__, range(len(self)))
+
+    # The elements are on the device: `in` would compare parts with a number, and never be true.
+    __contains__ = None
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Return a copy of the data for NumPy."""
@@ -224,7 +240,7 @@ class Array(_vyre.Array):
         if dl_device is not None and tuple(dl_device) != own:
             if tuple(dl_device) != (CPU, 0) or copy is False:
                 raise BufferError(f"the data is on device {own}, not {tuple(dl_device)}")
-            shared = Device("cpu" if own[0] == CPU else "reference").array(self)
+            shared = Device("reference").array(self)
             return shared._export(CPU, 0, is_versioned(max_version), True)
         if copy:
             shared = self.device.empty(self.shape, self.dtype).copy_from(self)

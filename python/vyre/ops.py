@@ -112,6 +112,9 @@ class Operation:
                 spread[name] = numpy.full(shape, numpy.frombuffer(one, dtype)[0], dtype)
         return spread
 
+    def __reduce__(self) -> tuple[type[Operation], tuple[str]]:
+        return Operation, (self.id,)  # without the kernel, which is not pickled
+
     def __repr__(self) -> str:
         return f"<vyre.ops.{self.id}{self._words()}>"
 
@@ -135,6 +138,8 @@ class Dialect:
         self._prefix = prefix
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # copies and pickles ask before there is a prefix
+            raise AttributeError(name)
         return find(f"{self._prefix}.{name}", self)
 
     def __dir__(self) -> list[str]:

@@ -13,8 +13,6 @@
 
 #include <cmocka.h>
 
-#include <vyre/text.h>
-
 #include "backend/cpu/runtime/compiler.h"
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
@@ -99,46 +97,6 @@ static void conform_what_was_wrong_before(void **state) {
     conform_from("16", 541, 1);   /* lanes that leave an inlined call behind a barrier */
     conform_from("16", 867, 1);   /* a shuffle from a lane far below the first */
     conform_from("4", 306492, 1); /* the sign of a NaN, taken by copysign */
-}
-
-/* The first subgroup leaves, so only the second one computes the later conditions. */
-static const char leaving[] =
-    "program leaving(n: u32, x: out buffer<u32>[35]) over 404 workgroup 32 subgroup 16 {\n"
-    "    let at = wid.x * 32u + lid.x;\n"
-    "    let value = inline {\n"
-    "        barrier;\n"
-    "        if bool(1u - subgroup_id) { return 1u; }\n"
-    "        if n == 1u { return 2u; }\n"
-    "        if n == 2u { for i in 0u..n { if i * 20u == at { return 3u; } } return 4u + n; }\n"
-    "        return at;\n"
-    "    };\n"
-    "    x[at] = value;\n"
-    "}\n";
-
-static void lanes_that_left_decide_nothing(void **state) {
-    (void)state;
-    if (!cpu) {
-        skip();
-    }
-    vyre_module *module;
-    expect_ok(vyre_module_parse("leaving", leaving, sizeof leaving - 1, NULL, &module));
-    for (size_t i = 0; i < FORMS; i++) {
-        setenv("VYRE_CPU_LANES", forms[i], 1);
-        vyre_device_cache_limit(cpu, 0);
-        for (uint32_t n = 0; n < 3; n++) {
-            const vyre_input input = {&n, sizeof n};
-            const vyre_program *program = vyre_module_program(module, 0);
-            vyre_outputs expected, found;
-            expect_ok(vyre_device_dispatch(oracle, program, &input, 1, NULL, &expected));
-            expect_ok(vyre_device_dispatch(cpu, program, &input, 1, NULL, &found));
-            assert_memory_equal(found.items[0].data, expected.items[0].data,
-                                expected.items[0].size);
-            vyre_outputs_free(&expected);
-            vyre_outputs_free(&found);
-        }
-    }
-    unsetenv("VYRE_CPU_LANES");
-    vyre_module_free(module);
 }
 
 static void conform_with_all_features(void **state) {
@@ -237,7 +195,6 @@ int main(int argc, char **argv) {
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conform_what_was_wrong_before),
-        cmocka_unit_test(lanes_that_left_decide_nothing),
         cmocka_unit_test(conform_with_all_features),
         cmocka_unit_test(conform_at_x86_64),
         cmocka_unit_test(conform_at_x86_64_v2),
