@@ -98,6 +98,18 @@ static void install_bytes(const char *name, const void *data, size_t size) {
     write_text(below("all/%s.toml", name), text);
 }
 
+/* Where the last part of a library ends that is loaded. */
+static size_t loaded_size(const char *library) {
+    const ElfW(Ehdr) *header = (const void *)library;
+    const ElfW(Phdr) *segments = (const void *)(library + header->e_phoff);
+    size_t end = 0;
+    for (size_t i = 0; i < header->e_phnum; i++) {
+        size_t last = segments[i].p_offset + segments[i].p_filesz;
+        end = segments[i].p_type == PT_LOAD && last > end ? last : end;
+    }
+    return end;
+}
+
 static void library_that_is_no_library_is_refused(void **state) {
     (void)state;
     vyre_strbuf good = read_library("good");
@@ -107,7 +119,7 @@ static void library_that_is_no_library_is_refused(void **state) {
     install_bytes("magic", ELFMAG, SELFMAG);
     install_bytes("ident", good.data, EI_NIDENT);
     install_bytes("header", good.data, sizeof *header);
-    install_bytes("half", good.data, good.size / 2);
+    install_bytes("half", good.data, loaded_size(good.data) / 2);
     unsigned char class = header->e_ident[EI_CLASS];
     header->e_ident[EI_CLASS] = class == ELFCLASS64 ? ELFCLASS32 : ELFCLASS64;
     install_bytes("class", good.data, good.size);
@@ -139,18 +151,6 @@ static void library_that_is_no_library_is_refused(void **state) {
     assert_refused("all/absent.toml", "No such file", "create it, or remove the manifest");
     assert_refused("all/folder.toml", "is not a regular file", "replace it with a regular file");
     assert_admitted("all/z.toml", "good");
-}
-
-/* Where the last part of a library ends that is loaded. */
-static size_t loaded_size(const char *library) {
-    const ElfW(Ehdr) *header = (const void *)library;
-    const ElfW(Phdr) *segments = (const void *)(library + header->e_phoff);
-    size_t end = 0;
-    for (size_t i = 0; i < header->e_phnum; i++) {
-        size_t last = segments[i].p_offset + segments[i].p_filesz;
-        end = segments[i].p_type == PT_LOAD && last > end ? last : end;
-    }
-    return end;
 }
 
 static void library_cut_anywhere_is_refused(void **state) {

@@ -18,9 +18,11 @@ typedef struct cpu_arithmetic {
  * flags may be set. Calls of fenv.h take 100 ns each, because of the x87 unit. */
 static inline bool cpu_arithmetic_is_default(uint32_t *out_control) {
     enum { FLAGS = 0x3f, DEFAULT = 0x1f80, X87_DEFAULT = 0x37f };
+    uint32_t control;
     uint16_t x87;
-    __asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(*out_control), "=m"(x87));
-    return (*out_control & ~(uint32_t)FLAGS) == DEFAULT && x87 == X87_DEFAULT;
+    __asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(control), "=m"(x87));
+    *out_control = control;
+    return (control & ~(uint32_t)FLAGS) == DEFAULT && x87 == X87_DEFAULT;
 }
 
 static inline void cpu_arithmetic_set_control(uint32_t control) {
