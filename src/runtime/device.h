@@ -188,6 +188,12 @@ VYRE_MUST_USE vyre_status vyre_run_fit(vyre_pipeline *pipeline, const vyre_input
                                        vyre_dispatch_config *out_rest,
                                        vyre_pipeline **out_pipeline);
 
+static inline bool vyre_memory_overlaps(const void *left, size_t left_size, const void *right,
+                                        size_t right_size) {
+    uintptr_t a = (uintptr_t)left, b = (uintptr_t)right;
+    return left_size && right_size && (a < b ? b - a < left_size : a - b < right_size);
+}
+
 /* Whether memory that a run writes overlaps that of another argument. Returns the two. */
 bool vyre_arguments_overlap(const vyre_ir *ir, const vyre_output *arguments, uint32_t *out_written,
                             uint32_t *out_other);

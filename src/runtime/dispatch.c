@@ -300,11 +300,6 @@ vyre_status vyre_pipeline_dispatch_timed(vyre_pipeline *pipeline, const vyre_inp
     return run_new(pipeline, VYRE_RUN_TIMED, inputs, input_count, config, out_outputs, out_timing);
 }
 
-static bool overlap(const void *left, size_t left_size, const void *right, size_t right_size) {
-    uintptr_t a = (uintptr_t)left, b = (uintptr_t)right;
-    return left_size && right_size && (a < b ? b - a < left_size : a - b < right_size);
-}
-
 /* A backend may write outputs while it still reads inputs, and several at once. */
 static vyre_status check_apart(const vyre_pipeline *pipeline, const vyre_input *inputs,
                                size_t input_count, const vyre_outputs *outputs) {
@@ -314,12 +309,14 @@ static vyre_status check_apart(const vyre_pipeline *pipeline, const vyre_input *
         const vyre_output *output = &outputs->items[i];
         at = i;
         for (size_t k = 0; k < input_count && !other; k++) {
-            bool both = overlap(output->data, output->size, inputs[k].data, inputs[k].size);
+            bool both =
+                vyre_memory_overlaps(output->data, output->size, inputs[k].data, inputs[k].size);
             other = both ? "an input" : NULL;
         }
         for (size_t k = 0; k < i && !other; k++) {
             const vyre_output *before = &outputs->items[k];
-            bool both = overlap(output->data, output->size, before->data, before->size);
+            bool both =
+                vyre_memory_overlaps(output->data, output->size, before->data, before->size);
             other = both ? "another output" : NULL;
         }
     }

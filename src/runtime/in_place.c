@@ -25,19 +25,16 @@ static vyre_status check_count(const vyre_program *program, size_t count) {
                                   count);
 }
 
-static bool overlap(const vyre_output *left, const vyre_output *right) {
-    uintptr_t a = (uintptr_t)left->data, b = (uintptr_t)right->data;
-    return left->size && right->size && (a < b ? b - a < left->size : a - b < right->size);
-}
-
 /* The first argument that overlaps argument `written`; the number of arguments if none does. */
 static uint32_t find_overlap(const vyre_ir *ir, const vyre_output *arguments, uint32_t written) {
-    uint32_t other = 0;
-    while (other < ir->arg_count &&
-           (other == written || !overlap(&arguments[written], &arguments[other]))) {
-        other++;
+    const vyre_output *own = &arguments[written];
+    for (uint32_t i = 0; i < ir->arg_count; i++) {
+        const vyre_output *other = &arguments[i];
+        if (i != written && vyre_memory_overlaps(own->data, own->size, other->data, other->size)) {
+            return i;
+        }
     }
-    return other;
+    return ir->arg_count;
 }
 
 bool vyre_arguments_overlap(const vyre_ir *ir, const vyre_output *arguments, uint32_t *out_written,
