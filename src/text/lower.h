@@ -564,13 +564,6 @@ vyre_operand lower_look_through(vyre_lower *lower, vyre_node call);
  * gives another number. */
 void lower_several(vyre_lower *lower, uint32_t number, uint32_t count);
 
-/* An array that a name stands for, NULL if none; reports. lower_array refuses sums. */
-const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol);
-const vyre_name_binding *lower_array_or_sums(vyre_lower *lower, vyre_node node, uint32_t symbol);
-
-/* False, after a report, if the array may not be written. From then on it counts as written. */
-bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_binding *array);
-
 /* lower_function.c */
 
 /* Collects what is to be known about a function before it is used. */

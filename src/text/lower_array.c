@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "ir/builder.h"
@@ -560,4 +561,81 @@ vyre_operand lower_constant_element(vyre_lower *lower, vyre_node element) {
     }
     const vyre_constant *constant = &lower->unit->constants.items[number];
     return lower_constant(lower, (vyre_type)constant->array.type, constant->bits.items[at]);
+}
+
+const vyre_name_binding *lower_array_or_sums(vyre_lower *lower, vyre_node node, uint32_t symbol) {
+    vyre_name_binding *binding = vyre_names_find(&lower->unit->names, symbol);
+    const vyre_word *word = lower_word(lower, symbol);
+    const vyre_name_binding *constant = binding ? NULL : lower_constant_array(lower, symbol);
+    if (constant) {
+        return constant->kind == VYRE_BINDING_ARRAY ? constant : NULL;
+    }
+    if (binding) {
+        binding->used = true;
+        if (binding->kind == VYRE_BINDING_ARRAY) {
+            return binding;
+        }
+        if (binding->kind == VYRE_BINDING_POISON) {
+            return NULL;
+        }
+    }
+    if (!binding && word->class_of != VYRE_WORD_OP &&
+        lower->unit->names.symbols.items[symbol].item == VYRE_NONE) {
+        lower_unknown(lower, node, symbol, false);
+        return NULL;
+    }
+    uint32_t number = lower->unit->names.symbols.items[symbol].item;
+    vyre_item item = number == VYRE_NONE ? (vyre_item){0} : lower->unit->items.items[number];
+    if (!binding && number != VYRE_NONE && item.kind == VYRE_ITEM_CONSTANT &&
+        lower_constant_item(lower, item.index).kind == VYRE_OPERAND_POISON) {
+        return NULL;
+    }
+    vyre_name_text text;
+    vyre_spot spot = vyre_node_spot(&node);
+    spot.length = (uint32_t)vyre_symbol_text(&lower->unit->names, symbol).size;
+    lower_report(lower, spot, 204,
+                 binding && vyre_type_is_vector(binding->type)
+                     ? "name a component, as in v.x, or use an array"
+                     : "use a buffer, scratch, shared or private array here",
+                 "`%s` is %s, not an array", lower_name(lower, symbol, &text),
+                 lower_kind_of(lower, symbol));
+    return NULL;
+}
+
+static void note_written(vyre_lower *lower, uint32_t resource) {
+    while (lower->written.count <= resource && resource != VYRE_NONE) {
+        if (!vyre_vec_push(&lower->written, 0)) {
+            lower_no_memory(lower);
+            return;
+        }
+    }
+    if (resource != VYRE_NONE) {
+        lower->written.items[resource] = true;
+    }
+}
+
+bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_binding *array) {
+    if (array->writable) {
+        uint32_t width = lower_width(lower, array->type);
+        for (uint32_t i = 0; i < width; i++) {
+            uint32_t leaf = lower_leaf_handle(lower, array->type, array->handle, i);
+            note_written(lower, lower_viewed(lower, leaf));
+        }
+        return true;
+    }
+    vyre_name_text text;
+    vyre_type_text room;
+    char fix[VYRE_LIMIT_NAME_BYTES + 40];
+    if (array->constant) {
+        lower_report(lower, vyre_node_spot(&node), 401,
+                     "copy it into an array that `var` declares, and write that",
+                     "`%s` is a constant array", lower_name(lower, node.a, &text));
+        return false;
+    }
+    snprintf(fix, sizeof fix, "declare it as `inout buffer<%s>`",
+             lower_type_name(lower, array->type, &room));
+    vyre_spot spot = vyre_node_spot(&node);
+    lower_report(lower, spot, 401, fix, "`%s` is declared as a read-only buffer",
+                 lower_name(lower, array->symbol, &text));
+    return false;
 }

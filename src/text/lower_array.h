@@ -47,4 +47,11 @@ void lower_clear(vyre_lower *lower, const vyre_name_binding *array);
 /* An element of a constant array where a constant is computed. */
 vyre_operand lower_constant_element(vyre_lower *lower, vyre_node element);
 
+/* An array that a name stands for, NULL if none; reports. lower_array refuses sums. */
+const vyre_name_binding *lower_array(vyre_lower *lower, vyre_node node, uint32_t symbol);
+const vyre_name_binding *lower_array_or_sums(vyre_lower *lower, vyre_node node, uint32_t symbol);
+
+/* False, after a report, if the array may not be written. From then on it counts as written. */
+bool lower_check_writable(vyre_lower *lower, vyre_node node, const vyre_name_binding *array);
+
 #endif
