@@ -97,6 +97,7 @@ static void *read_old(void *argument) {
     return NULL;
 }
 
+/* Tests assert only after the reader has ended: it uses their stack. */
 static void reader_S98_keeps_its_snapshot_after_install(void **state) {
     (void)state;
     vyre_dialects_install(check_snapshot(1, "test.old"));
@@ -105,11 +106,12 @@ static void reader_S98_keeps_its_snapshot_after_install(void **state) {
     assert_int_equal(pthread_create(&thread, NULL, read_old, &t), 0);
     hear(&t, 1);
     vyre_dialects_install(check_snapshot(1, "test.new"));
-    assert_int_equal(vyre_guards_replaced(), 1);
+    size_t replaced = vyre_guards_replaced();
     say(&t, 2);
     void *result;
     pthread_join(thread, &result);
     expect_well(result);
+    assert_int_equal(replaced, 1);
     assert_int_equal(vyre_guards_replaced(), 0); /* the last to read it was the end of it */
 }
 
@@ -273,14 +275,17 @@ static void sleeping_reader_keeps_one_snapshot(void **state) {
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, read_old, &t), 0);
     hear(&t, 1);
+    size_t most = 0;
     for (int i = 0; i < 1000; i++) {
         vyre_dialects_install(check_snapshot(1, "test.new"));
-        assert_int_equal(vyre_guards_replaced(), 1);
+        size_t replaced = vyre_guards_replaced();
+        most = replaced > most ? replaced : most;
     }
     say(&t, 2);
     void *result;
     pthread_join(thread, &result);
     expect_well(result);
+    assert_int_equal(most, 1);
     assert_int_equal(vyre_guards_replaced(), 0);
 }
 
@@ -350,14 +355,16 @@ static void fork_leaves_other_readers_behind(void **state) {
         _exit(good ? 0 : 1);
     }
     int status = -1;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    pid_t waited = waitpid(child, &status, 0);
     vyre_dialects_leave(&guard);
-    assert_int_equal(vyre_guards_replaced(), 1);
+    size_t replaced = vyre_guards_replaced();
     say(&t, 2);
     void *result;
     pthread_join(thread, &result);
     expect_well(result);
+    assert_int_equal(waited, child);
+    assert_int_equal(status, 0);
+    assert_int_equal(replaced, 1);
     assert_int_equal(vyre_guards_replaced(), 0);
 }
 

@@ -191,7 +191,7 @@ static const vyre_operation *find(const vyre_dialects *snapshot, const char *id,
     return found;
 }
 
-static void registry_knows_them_S103(void **state) {
+static void registry_S103_knows_them(void **state) {
     (void)state;
     vyre_dialects_guard guard;
     const vyre_dialects *snapshot;
@@ -260,7 +260,7 @@ int main(void) {
         TEST(ranges_are_read),          TEST(ranges_are_written),
         TEST(plain_ways_do_the_same),   TEST(files_grow_and_are_made),
         TEST(mistakes_are_told),        TEST(resident_buffers_take_part),
-        TEST(registry_knows_them_S103), TEST(programs_cannot_ask_for_them),
+        TEST(registry_S103_knows_them), TEST(programs_cannot_ask_for_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
