@@ -4,6 +4,7 @@
  *     gpu_bench compile       cold, and from the cache on disk, of all kernels
  *     gpu_bench workloads     bench/kernels and operations of the library, by their ids, on
  * resident data at baseline.cu's sizes, device time
+ *     gpu_bench transfer      copies of host memory each way, beside the driver's own
  *
  * KERNELS in the environment names the folder of kernels, bench/kernels otherwise. */
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include "backend/cuda/runtime/executable.h"
 #include "backend/cuda/runtime/run.h"
 #include "base/clock.h"
+#include "bench/gpu/transfer.h"
 #include "bench/kernels.h"
 #include "pass/pass.h"
 #include "runtime/device.h"
@@ -606,6 +608,10 @@ int main(int count, char **arguments) {
         overheads();
     } else if (!strcmp(what, "compile")) {
         compile();
+    } else if (!strcmp(what, "transfer")) {
+        vyre_device *device = acquire();
+        transfer(device, count > 2 && !strcmp(arguments[2], "pageable"));
+        vyre_device_release(device);
     } else if (!strcmp(what, "workloads")) {
         vyre_device *device = acquire();
         for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++) {
@@ -615,7 +621,8 @@ int main(int count, char **arguments) {
         }
         vyre_device_release(device);
     } else {
-        fprintf(stderr, "usage: gpu_bench overheads|compile|workloads [NAME]\n");
+        fprintf(stderr,
+                "usage: gpu_bench overheads|compile|transfer [pageable]|workloads [NAME]\n");
         return 2;
     }
     return 0;

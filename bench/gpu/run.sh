@@ -4,13 +4,14 @@
 # beside bench/gpu/baseline.cu, which is compiled here where it was not carried; and what routing by
 # measurement gains over each device alone, whose report and table go to $OUT, else the current folder.
 #
-#   bench/gpu/run.sh [CARRY] [overheads|compile|baseline|workloads|library|routing ...]
+#   bench/gpu/run.sh [CARRY] [overheads|compile|transfer|baseline|workloads|library|routing ...]
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 4
 carry=$(realpath "${1:-build/carry}")
 out=$(realpath "${OUT:-.}")
 shift
-parts=" ${*:-overheads compile baseline workloads library routing} "
+parts=" ${*:-overheads compile transfer baseline workloads library routing} "
+bench=$PWD/bench
 export KERNELS=$carry/kernels
 work=$(mktemp -d)
 status=0
@@ -19,7 +20,7 @@ part() {
     local seconds=$1
     shift
     echo "== $(basename "$1") ${*:2}"
-    timeout -k 5 "$seconds" "$@" 2>&1 | tail -n 40 || { status=1 && echo "FAILED"; }
+    timeout -k 5 "$seconds" "$@" 2>&1 | tail -n 80 || { status=1 && echo "FAILED"; }
 }
 
 wanted() {
@@ -36,6 +37,22 @@ baseline() {
         part 120 "$program"
     else
         echo "== baseline: unavailable, neither carried nor can it be compiled here"
+    fi
+}
+
+# Copies of host memory, with all CPUs and with fewer, beside those of torch where it is installed.
+transfers() {
+    part 120 "$carry/gpu_bench" transfer
+    local cpus
+    for cpus in 4 8 12; do
+        if [ "$(nproc)" -gt $cpus ]; then
+            part 120 taskset -c 0-$((cpus - 1)) "$carry/gpu_bench" transfer pageable
+        fi
+    done
+    if python3 -c 'import torch' 2>/dev/null; then
+        part 120 python3 "$bench/gpu/transfer_peers.py"
+    else
+        echo "== transfer_peers.py: unavailable, there is no torch"
     fi
 }
 
@@ -58,6 +75,7 @@ nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem --format=csv,noh
 cd "$work" || exit 1
 if wanted overheads; then part 60 "$carry/gpu_bench" overheads; fi
 if wanted compile; then part 120 "$carry/gpu_bench" compile; fi
+if wanted transfer; then transfers; fi
 if wanted baseline; then baseline; fi
 if wanted workloads; then part 240 "$carry/gpu_bench" workloads; fi
 if wanted library; then part 200 "$carry/bench_library" cuda; fi

@@ -550,6 +550,16 @@ struct vyre_backend_slots {
      * resident_upload of the pattern, in pieces. */
     vyre_status (*resident_fill)(const vyre_backend *backend, uint64_t buffer, size_t offset,
                                  size_t size, const void *pattern, size_t pattern_size);
+
+    /* Since 1.3. Pins host memory, so that the device copies it directly. The memory stays valid
+     * until the host calls memory_unpin, which it does before `shutdown` and `try_recover`. The
+     * backend sets `out_pin` to a number for memory_unpin, or to 0 if there is nothing to undo.
+     * Default of both slots: they do nothing. */
+    vyre_status (*memory_pin)(const vyre_backend *backend, void *memory, size_t size,
+                              uint64_t *out_pin);
+    /* Undoes memory_pin. After a failure the memory is still pinned. Must succeed on a lost device.
+     */
+    vyre_status (*memory_unpin)(const vyre_backend *backend, uint64_t pin);
 };
 
 #define VYRE_BACKEND_HEAD                                                                          \

@@ -220,6 +220,14 @@ VYRE_API void vyre_program_release(vyre_program *program); /* NULL is allowed */
 VYRE_API const vyre_ir *vyre_program_ir(const vyre_program *program);
 VYRE_API const char *vyre_program_name(const vyre_program *program);
 
+/* Writes the sides of a buffer, slowest first, as sizes for vyre_size_eval, and returns their
+ * number: 2 for `[height][width]`, at most VYRE_MOST_DIMENSIONS. Scalars, and buffers without
+ * a declared size, have none. Programs from the binary form and from the builder have one side for
+ * each buffer: its length. */
+enum { VYRE_MOST_DIMENSIONS = 3 };
+VYRE_API uint32_t vyre_program_sides(const vyre_program *program, uint32_t argument,
+                                     uint32_t out_sizes[VYRE_MOST_DIMENSIONS]);
+
 /* The digest covers the meaning and the order of declarations, not names of locals or source
  * places. */
 typedef struct vyre_digest {

@@ -280,12 +280,13 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_router_choose(const vyre_router_request 
 VYRE_API void vyre_router_choice_release(const vyre_router_choice *choice); /* NULL is allowed */
 
 /* Turns learning on or off. The default is off, unless VYRE_LEARN is 1. While it is on, the router
- * records the latencies of vyre_run and vyre_run_operation on "auto" by class.
+ * records the latencies of vyre_run, vyre_run_program and vyre_run_operation on "auto" by class.
  *
  * For about a sixteenth of that time at most, it also runs the same inputs on devices that it has
  * not measured for the class, and compares the bytes. The caller always gets the result of the
  * chosen device. */
 VYRE_API void vyre_router_learn(bool on);
+VYRE_API bool vyre_router_learns(void);
 /* Saves what was learned since the last save. The router itself saves every few seconds; call this
  * before the process exits. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_router_flush(void);

@@ -40,6 +40,11 @@ VYRE_API VYRE_MUST_USE vyre_status vyre_run(const char *device, const char *text
                                             const vyre_argument *arguments, size_t count,
                                             const vyre_dispatch_config *config);
 
+/* Like vyre_run, for a program that the caller has. */
+VYRE_API VYRE_MUST_USE vyre_status vyre_run_program(const char *device, const vyre_program *program,
+                                                    const vyre_argument *arguments, size_t count,
+                                                    const vyre_dispatch_config *config);
+
 /* Runs an operation of the library (dialect.h) by its id, in the variant that suits the device. */
 VYRE_API VYRE_MUST_USE vyre_status vyre_run_operation(const char *device, const char *id,
                                                       const vyre_argument *arguments, size_t count,

@@ -10,7 +10,7 @@
  *     backend.h    write a backend               status.h      errors of calls
  *     dialect.h    operations by name            emit.h        compile ahead of time
  *     route.h      choose the fastest device     io.h          read and write ranges of files
- *     library.h    bring your own operations
+ *     library.h    bring your own operations     memory.h      memory that devices copy fast
  *
  * A pointer argument must not be NULL unless its comment allows it, or its count is 0. The library
  * does not check this. */
@@ -32,6 +32,7 @@
 #include <vyre/library.h>
 #include <vyre/limits.h>
 #include <vyre/log.h>
+#include <vyre/memory.h>
 #include <vyre/op.h>
 #include <vyre/pipeline.h>
 #include <vyre/program.h>

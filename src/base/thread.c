@@ -1,10 +1,13 @@
-#define _GNU_SOURCE /* dladdr, pthread_setname_np */
+#define _GNU_SOURCE /* dladdr, pthread_setname_np, sched_getaffinity */
 
 #include "base/thread.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+
+#include <unistd.h>
 
 /* A library that is closed while its threads run would take their code away. */
 static void stay_loaded(void) {
@@ -34,4 +37,12 @@ bool vyre_thread_start(const char *name, void *(*run)(void *argument), void *arg
         pthread_setname_np(thread, name);
     }
     return started;
+}
+
+uint32_t vyre_thread_cpus(void) {
+    enum { MOST_CPUS = 8192 };
+    cpu_set_t sets[MOST_CPUS / CPU_SETSIZE];
+    int count = sched_getaffinity(0, sizeof sets, sets) ? (int)sysconf(_SC_NPROCESSORS_ONLN)
+                                                        : CPU_COUNT_S(sizeof sets, sets);
+    return count > 0 ? (uint32_t)count : 1;
 }

@@ -7,6 +7,7 @@
 #include "ir/section.h"
 #include "ir/size.h"
 
+#include "base/alloc.h"
 #include "base/status.h"
 
 /* The tables that the draft keeps in its own order, on their way to the final one. */
@@ -279,6 +280,25 @@ static void check_closed(vyre_builder *builder) {
     }
 }
 
+/* Only the texts of programs know of several dimensions. */
+static vyre_status keep_dimensions(const vyre_builder *builder, vyre_program *program) {
+    uint8_t most = 1;
+    for (size_t i = 0; i < builder->args.count; i++) {
+        most = builder->args.items[i].dimensions > most ? builder->args.items[i].dimensions : most;
+    }
+    if (most == 1) {
+        return VYRE_OK;
+    }
+    program->dimensions = vyre_alloc(builder->args.count);
+    if (!program->dimensions) {
+        return vyre_no_memory("for program `%s`", builder->strings.data);
+    }
+    for (size_t i = 0; i < builder->args.count; i++) {
+        program->dimensions[i] = builder->args.items[i].dimensions;
+    }
+    return VYRE_OK;
+}
+
 static vyre_status make_program(vyre_builder *builder, vyre_program **out_program) {
     finishing f = {.draft = builder};
     const char *file = builder->debug_strings.data + builder->file;
@@ -300,6 +320,11 @@ static vyre_status make_program(vyre_builder *builder, vyre_program **out_progra
         f.ir.flags = builder->flags;
         f.ir.file = builder->file;
         status = vyre_program_seal(&f.ir, builder->diagnostics, NULL, out_program);
+        status = status ? status : keep_dimensions(builder, *out_program);
+        if (status) {
+            vyre_program_release(*out_program);
+            *out_program = NULL;
+        }
     } else if (too_many) {
         vyre_build_report(builder, 701, "split the program, or inline less",
                           "the program has more than %d instructions", VYRE_LIMIT_INSTRUCTIONS);

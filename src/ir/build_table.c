@@ -295,7 +295,7 @@ static uint32_t add_arg(vyre_builder *builder, const char *name, vyre_type type,
         return builder_none(builder, 701, "pass several values in one buffer",
                             "a program has more than %d arguments", VYRE_LIMIT_ARGUMENTS);
     }
-    draft_arg arg = {(uint32_t)builder->strings.size, type, resource};
+    draft_arg arg = {(uint32_t)builder->strings.size, type, resource, 1};
     vyre_strbuf_add(&builder->strings, name, size + 1);
     if (builder->strings.failed) {
         builder_no_memory(builder);

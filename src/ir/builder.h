@@ -24,6 +24,7 @@ enum {
 typedef struct draft_arg {
     uint32_t name; /* in the builder's strings */
     uint32_t type, resource;
+    uint8_t dimensions; /* 1 unless the text declares more; the length is their product */
 } draft_arg;
 
 typedef struct draft_resource {

@@ -179,6 +179,7 @@ void vyre_program_release(vyre_program *program) {
         vyre_free(program->variants);
         vyre_sections_free(&program->ir);
         vyre_free(program->determinism_reason);
+        vyre_free(program->dimensions);
         vyre_free(program);
     }
 }
@@ -189,6 +190,25 @@ const vyre_ir *vyre_program_ir(const vyre_program *program) {
 
 const char *vyre_program_name(const vyre_program *program) {
     return program->ir.strings;
+}
+
+uint32_t vyre_program_sides(const vyre_program *program, uint32_t argument,
+                            uint32_t out_sizes[VYRE_MOST_DIMENSIONS]) {
+    const vyre_ir *ir = &program->ir;
+    if (argument >= ir->arg_count || ir->args[argument].resource == VYRE_NONE) {
+        return 0;
+    }
+    uint32_t size = ir->resources[ir->args[argument].resource].size;
+    uint32_t count = program->dimensions ? program->dimensions[argument] : 1;
+    if (size == VYRE_NONE) {
+        return 0;
+    }
+    for (uint32_t i = count - 1; i > 0; i--) { /* the length is (a * b) * c */
+        out_sizes[i] = ir->sizes[size].b;
+        size = ir->sizes[size].a;
+    }
+    out_sizes[0] = size;
+    return count;
 }
 
 vyre_digest vyre_program_digest(const vyre_program *program) {

@@ -30,6 +30,7 @@ struct vyre_program {
     vyre_digest digest;
     vyre_determinism determinism;
     char *determinism_reason;
+    uint8_t *dimensions;            /* by argument, as the text declares them; NULL: one each */
     vyre_program_variant *variants; /* none has variants of its own */
     uint32_t variant_count;
 };

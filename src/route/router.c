@@ -481,6 +481,14 @@ void vyre_router_learn(bool on) {
     }
 }
 
+bool vyre_router_learns(void) {
+    vyre_router *router;
+    vyre_status status = vyre_router_default(&router);
+    bool learns = !status && atomic_load_explicit(&router->learns, memory_order_relaxed);
+    vyre_status_free(status);
+    return learns;
+}
+
 vyre_status vyre_router_flush(void) {
     vyre_router *router;
     VYRE_TRY(vyre_router_default(&router));

@@ -243,6 +243,16 @@ vyre_status vyre_run(const char *device, const char *text, const vyre_argument *
     return status;
 }
 
+vyre_status vyre_run_program(const char *device, const vyre_program *program,
+                             const vyre_argument *arguments, size_t count,
+                             const vyre_dispatch_config *config) {
+    job j = {.device = device,
+             .request.program = program,
+             .config = config,
+             .b = {.program = program, .arguments = arguments, .count = count}};
+    return run(&j);
+}
+
 vyre_status vyre_operation_choose(const vyre_operation *operation, const vyre_device *device,
                                   const vyre_program **out_program) {
     const vyre_variant *best = NULL;

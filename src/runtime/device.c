@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "ir/lookup.h"
 #include "runtime/compile.h"
+#include "runtime/memory.h"
 #include "store/store.h"
 #include "trace/trace.h"
 
@@ -117,6 +118,7 @@ void vyre_device_release(vyre_device *device) {
     vyre_pipelines_forget(device);
     vyre_residents_forget(device, !shut_down);
     if (!shut_down) {
+        vyre_memory_detach(device);
         log_status(device, slots->shutdown(device->backend));
     }
     vyre_residents_release_owners(device);
@@ -194,6 +196,9 @@ vyre_status vyre_device_prepare(vyre_device *device) {
     } else if (!atomic_load(&device->prepared)) {
         VYRE_TRACED(device->track, status = device->backend->slots->prepare(device->backend),
                     .kind = "prepare", .failed = status);
+        if (!status) {
+            vyre_memory_attach(device);
+        }
         atomic_store(&device->prepared, !status);
     }
     pthread_mutex_unlock(&device->lifecycle);
@@ -230,6 +235,7 @@ vyre_status vyre_device_shutdown(vyre_device *device) {
         vyre_pipelines_forget(device);
         vyre_residents_forget(device, true);
         atomic_store(&device->shut_down, true);
+        vyre_memory_detach(device);
         status = vyre_first_failure(status, device->backend->slots->shutdown(device->backend));
     }
     end_alone(device);
@@ -245,12 +251,22 @@ bool vyre_device_lost(vyre_device *device) {
     return !atomic_load(&device->shut_down) && device->backend->slots->device_lost(device->backend);
 }
 
+/* A recovered device pins memory when it is prepared again. */
+static vyre_status try_recover(vyre_device *device) {
+    const vyre_backend *backend = device->backend;
+    vyre_memory_detach(device);
+    vyre_status status = backend->slots->try_recover(backend);
+    if (status && atomic_load(&device->prepared) && !backend->slots->device_lost(backend)) {
+        vyre_memory_attach(device);
+    }
+    return status;
+}
+
 vyre_status vyre_device_recover(vyre_device *device) {
     VYRE_TRY(vyre_device_check_process(device));
     begin_alone(device);
-    vyre_status status = atomic_load(&device->shut_down)
-                             ? refuse_shut_down(device)
-                             : device->backend->slots->try_recover(device->backend);
+    vyre_status status =
+        atomic_load(&device->shut_down) ? refuse_shut_down(device) : try_recover(device);
     if (!status) {
         atomic_fetch_add(&device->epoch, 1);
         atomic_store(&device->prepared, false);

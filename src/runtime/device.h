@@ -3,7 +3,7 @@
  *   device.c     opening, capabilities, lifecycle      dispatch.c   runs with data of the host
  *   resident*.c  buffers that stay on the device       pipeline.c   compiling, and the cache of it
  *   sequence.c   programs that run in parts            compile.c    a compiler with a deadline
- *   in_place.c   runs on the caller's memory
+ *   in_place.c   runs on the caller's memory           memory.c     host memory that is pinned
  */
 #ifndef VYRE_RUNTIME_DEVICE_H
 #define VYRE_RUNTIME_DEVICE_H
@@ -78,10 +78,11 @@ struct vyre_device {
     vyre_profile profile;
 
     atomic_bool shut_down, prepared;
-    atomic_uint epoch;         /* grows when the device was recovered */
-    atomic_ullong last_ticket; /* the highest that work was given */
-    pthread_rwlock_t calls;    /* write-locked to recover and shut down; taken first of all */
-    pthread_mutex_t lifecycle; /* between those that prepare, recover and shut down */
+    atomic_uint epoch;          /* grows when the device was recovered */
+    atomic_ullong last_ticket;  /* the highest that work was given */
+    pthread_rwlock_t calls;     /* write-locked to recover and shut down; taken first of all */
+    pthread_mutex_t lifecycle;  /* between those that prepare, recover and shut down */
+    vyre_device *next_prepared; /* memory.c: in the list of devices that pin memory */
 
     pthread_mutex_t residents;
     vyre_resident_row *rows;

@@ -157,7 +157,7 @@ static vyre_status run_planned(vyre_pipeline *pipeline, const vyre_plan *plan,
     vyre_status status;
     VYRE_TRACED(pipeline->device->track, status = call_backend(pipeline, &call, outputs, arguments),
                 .kind = "dispatch", VYRE_TRACE_CALL(&call, outputs), .failed = status);
-    return vyre_status_annotate(status, "what the outputs in place hold now is unspecified");
+    return vyre_status_annotate(status, "the contents of the outputs are now unspecified");
 }
 
 static vyre_status run_direct(vyre_pipeline *pipeline, const vyre_output *arguments,

@@ -199,8 +199,8 @@ static vyre_status find_parent(const vyre_device *device, vyre_resident_row *mad
                 VYRE_STATUS_INVALID_ARGUMENT,
                 "free the other buffer first, or import all of the memory once, writable, and take "
                 "ranges of it",
-                "the memory to import overlaps a resident buffer of %llu bytes that is %s",
-                (unsigned long long)root->size, whole ? "read-only" : "not around it");
+                "the memory to import overlaps a resident buffer of %llu bytes that %s",
+                (unsigned long long)root->size, whole ? "is read-only" : "does not contain it");
         }
         made->parent = i;
         made->offset = made->address - root->address;

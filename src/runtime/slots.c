@@ -441,6 +441,18 @@ static vyre_status default_resident_fill(const vyre_backend *backend, uint64_t b
     return status;
 }
 
+static vyre_status default_memory_pin(const vyre_backend *backend, void *memory, size_t size,
+                                      uint64_t *out_pin) {
+    (void)backend, (void)memory, (void)size;
+    *out_pin = 0;
+    return VYRE_OK;
+}
+
+static vyre_status default_memory_unpin(const vyre_backend *backend, uint64_t number) {
+    (void)backend, (void)number;
+    return VYRE_OK;
+}
+
 /* A pipeline without a dispatch of its own: every form is the backend's. */
 
 static vyre_status pipeline_dispatch(const vyre_native *native, const vyre_call *call,

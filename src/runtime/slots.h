@@ -42,7 +42,9 @@
     X(resident_address)                                                                            \
     X(resident_range)                                                                              \
     X(resident_copy)                                                                               \
-    X(resident_fill)
+    X(resident_fill)                                                                               \
+    X(memory_pin)                                                                                  \
+    X(memory_unpin)
 
 #define VYRE_PIPELINE_SLOTS(X)                                                                     \
     X(dispatch)                                                                                    \

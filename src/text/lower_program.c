@@ -52,6 +52,15 @@ static bool lower_buffer(vyre_lower *lower, vyre_node node, vyre_value_type type
     return *out_handle != VYRE_NONE;
 }
 
+/* Of the argument that was added last. */
+static void declare_dimensions(vyre_lower *lower, const vyre_name_binding *array) {
+    vyre_builder *builder = lower->builder;
+    if (array->kind == VYRE_BINDING_ARRAY) {
+        builder->args.items[builder->args.count - 1].dimensions =
+            (uint8_t)lower_dimensions(lower, array);
+    }
+}
+
 static void lower_argument(vyre_lower *lower, vyre_node node) {
     vyre_node name = lower_node(lower, node.a);
     vyre_value_type type = name.detail;
@@ -82,6 +91,7 @@ static void lower_argument(vyre_lower *lower, vyre_node node) {
                                : VYRE_BINDING_POISON;
             binding.shape =
                 binding.kind == VYRE_BINDING_ARRAY && !size_failed ? lower_shape(lower, name.b) : 0;
+            declare_dimensions(lower, &binding);
         } else {
             binding.handle = vyre_build_scalar(lower->builder, text.text, (vyre_type)type);
             binding.kind = binding.handle == VYRE_NONE ? VYRE_BINDING_POISON : VYRE_BINDING_SCALAR;

@@ -80,9 +80,6 @@
     X(STEP_CALL) /* a: LIBRARY_CALL or CALL of a program */                                        \
     X(END)       /* detail: the kind of node whose block ends */
 
-/* Dimensions of an array. */
-enum { VYRE_MOST_DIMENSIONS = 3 };
-
 typedef enum vyre_node_kind {
 #define VYRE_NODE_ENUM(name) VYRE_NODE_##name,
     VYRE_NODES(VYRE_NODE_ENUM)

@@ -330,6 +330,15 @@ CUresult cuMemFreeHost(void *memory) {
     });
 }
 
+CUresult cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags) {
+    (void)flags;
+    INSIDE(cuMemHostRegister, result = fake_register(memory, bytes));
+}
+
+CUresult cuMemHostUnregister(void *memory) {
+    INSIDE(cuMemHostUnregister, result = fake_unregister(memory));
+}
+
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *memory, unsigned flags) {
     (void)flags;
     INSIDE(cuMemHostGetDevicePointer, *address = (uintptr_t)memory);

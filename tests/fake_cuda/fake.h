@@ -41,7 +41,7 @@ typedef enum fake_result { FAKE_DONE, FAKE_STILL_RUNNING, FAKE_FAULT } fake_resu
 /* Objects that were made and not given back. */
 typedef struct fake_live {
     uint64_t contexts, modules, links, streams, events, graphs, execs, blocks, pages;
-    uint64_t block_bytes;
+    uint64_t block_bytes, registered;
 } fake_live;
 
 typedef struct fake_spec {
@@ -50,6 +50,7 @@ typedef struct fake_spec {
     bool fails_to_reset; /* the context cannot be had again after a fault */
     bool is_inexact;     /* the probe finds wrong sums */
     bool is_capturing;   /* every stream records a graph */
+    bool hides_ranges;   /* it does not tell where the memory of an address begins and ends */
     int memory_device;   /* what memory of the device belongs to */
     const char *log;     /* of the compiler; not NULL: it refuses everything */
     uint32_t compile_ms; /* how long it takes */

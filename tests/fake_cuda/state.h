@@ -87,6 +87,9 @@ bool fake_block_holds(const void *address, size_t bytes);
 void *fake_pages_make(size_t bytes);
 bool fake_pages_free(void *pages);
 bool fake_pages_hold(const void *address);
+/* Memory of the caller that was registered counts as pages. */
+CUresult fake_register(void *start, size_t bytes);
+CUresult fake_unregister(const void *start);
 /* Whether it is memory that the device reaches. */
 bool fake_memory_holds(const void *address, size_t bytes);
 

@@ -15,16 +15,18 @@ typedef struct area {
     struct area *next;
 } area;
 
-static area *blocks, *pages;
+static area *blocks, *pages, *registered;
+
+static const area *find(const area *list, const void *address, size_t bytes) {
+    const uint8_t *at = address;
+    while (list && !(at >= list->start && at + bytes <= list->start + list->bytes)) {
+        list = list->next;
+    }
+    return list;
+}
 
 static bool holds(const area *list, const void *address, size_t bytes) {
-    const uint8_t *at = address;
-    for (; list; list = list->next) {
-        if (at >= list->start && at + bytes <= list->start + list->bytes) {
-            return true;
-        }
-    }
-    return false;
+    return find(list, address, bytes);
 }
 
 static area *add_area(area **list, size_t bytes) {
@@ -112,23 +114,55 @@ bool fake_pages_free(void *start) {
 }
 
 bool fake_pages_hold(const void *address) {
-    return holds(pages, address, 1);
+    return holds(pages, address, 1) || holds(registered, address, 1);
+}
+
+CUresult fake_register(void *start, size_t bytes) {
+    for (const area *at = registered; at; at = at->next) {
+        if (at->start < (uint8_t *)start + bytes && (uint8_t *)start < at->start + at->bytes) {
+            return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+        }
+    }
+    area *made = malloc(sizeof *made);
+    *made = (area){start, bytes, registered};
+    registered = made;
+    fake.live.registered++;
+    return CUDA_SUCCESS;
+}
+
+CUresult fake_unregister(const void *start) {
+    area **at = &registered;
+    while (*at && (*at)->start != start) {
+        at = &(*at)->next;
+    }
+    area *found = *at;
+    if (!found) {
+        return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    }
+    fake_finish_all();
+    *at = found->next;
+    free(found);
+    fake.live.registered--;
+    return CUDA_SUCCESS;
 }
 
 bool fake_memory_holds(const void *address, size_t bytes) {
-    return holds(blocks, address, bytes) || holds(pages, address, bytes);
+    return holds(blocks, address, bytes) || holds(pages, address, bytes) ||
+           holds(registered, address, bytes);
 }
 
-/* The stream that all share who name none. */
+/* The default stream. */
 static CUstream legacy;
 
+/* CU_STREAM_LEGACY is 1 and CU_STREAM_PER_THREAD is 2; both stand for the default stream here. */
 CUstream fake_stream_of(CUstream stream) {
-    if (!stream && !legacy) {
+    bool is_default = (uintptr_t)stream <= 2;
+    if (is_default && !legacy) {
         legacy = calloc(1, sizeof *legacy);
         legacy->next = fake.streams;
         fake.streams = legacy;
     }
-    return stream ? stream : legacy;
+    return is_default ? legacy : stream;
 }
 
 void fake_append(CUstream stream, fake_work work) {
@@ -158,6 +192,15 @@ CUresult fake_pointer_attribute(void *value, int which, CUdeviceptr address) {
     bool is_block = fake_block_holds(at, 1);
     if (!is_block && !fake_pages_hold(at)) {
         return ERROR_INVALID_VALUE;
+    }
+    if (which == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR ||
+        which == CU_POINTER_ATTRIBUTE_RANGE_SIZE) {
+        const area *own = find(is_block ? blocks : pages, at, 1);
+        own = own ? own : find(registered, at, 1);
+        uint64_t number =
+            which == CU_POINTER_ATTRIBUTE_RANGE_SIZE ? own->bytes : (uintptr_t)own->start;
+        memcpy(value, &number, sizeof number);
+        return fake.spec.hides_ranges ? ERROR_INVALID_VALUE : CUDA_SUCCESS;
     }
     if (which == CU_POINTER_ATTRIBUTE_DEVICE_POINTER) {
         *(CUdeviceptr *)value = address;
@@ -192,9 +235,8 @@ static bool run_work(fake_work *work) {
     fake_result result = FAKE_DONE;
     switch (work->kind) {
     case WORK_COPY:
-        if ((fake_block_holds(work->to, work->bytes) || fake_pages_hold(work->to) || work->own) &&
-            (fake_block_holds(work->from, work->bytes) || fake_pages_hold(work->from) ||
-             work->own)) {
+        if ((fake_memory_holds(work->to, work->bytes) || work->own) &&
+            (fake_memory_holds(work->from, work->bytes) || work->own)) {
             memcpy(work->to, work->from, work->bytes);
         } else {
             result = FAKE_FAULT;
@@ -295,6 +337,11 @@ void fake_drop_all(void) {
     }
     while (pages) {
         remove_area(&pages, pages->start, &bytes);
+    }
+    while (registered) {
+        area *next = registered->next;
+        free(registered);
+        registered = next;
     }
 }
 

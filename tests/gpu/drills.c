@@ -9,11 +9,13 @@
  *     gpu_drills arithmetic   what is written in another way than it is defined: the same bytes
  *     gpu_drills halves       f16 and bf16: all inputs of functions, and fma with one rounding
  *     gpu_drills share        device memory, pinned memory and a stream of the caller
+ *     gpu_drills copies       host memory of many sizes and kinds, each way, from 4 threads
  *
  * One line each, exit status 0 if it went well. */
 #define _GNU_SOURCE
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -607,14 +609,96 @@ static void drill_share(void) {
     printf("share: 40 runs in the order of two streams, ranges, copies, fills, pinned memory\n");
 }
 
+enum { COPY_FENCE = 64, COPY_THREADS = 4 };
+
+/* Copies bytes to the device and back, and looks at what is around them. */
+static void check_copy(vyre_device *device, uint8_t *from, uint8_t *to, size_t bytes, size_t seed) {
+    vyre_resident buffer;
+    for (size_t i = 0; i < bytes; i++) {
+        from[i] = (uint8_t)((i * 2654435761u + seed) >> 13);
+    }
+    memset(to, 0xee, bytes + 2 * COPY_FENCE);
+    must(vyre_resident_allocate(device, bytes + 5, &buffer));
+    must(vyre_resident_fill(device, buffer, 0, bytes + 5, &(uint8_t){0x77}, 1));
+    must(vyre_resident_upload_at(device, buffer, 2, from, bytes));
+    must(vyre_resident_read(device, buffer, 2, to + COPY_FENCE, bytes));
+    CHECK(!memcmp(from, to + COPY_FENCE, bytes), "%zu bytes came back wrong", bytes);
+    uint8_t around[5] = {0};
+    must(vyre_resident_read(device, buffer, 0, around, 2));
+    must(vyre_resident_read(device, buffer, bytes + 2, around + 2, 3));
+    for (size_t i = 0; i < COPY_FENCE; i++) {
+        CHECK(around[i % 5] == 0x77, "%zu bytes were written beyond the device's end", bytes);
+        CHECK(to[i] == 0xee && to[COPY_FENCE + bytes + i] == 0xee,
+              "%zu bytes were written beyond their end", bytes);
+    }
+    must(vyre_resident_free(device, buffer));
+}
+
+/* Sizes around the borders of parts, at addresses that are not aligned. */
+static void check_sizes(vyre_device *device, uint8_t *from, uint8_t *to, size_t seed) {
+    static const size_t borders[] = {64 << 10, 256 << 10, 512 << 10, 1 << 20,
+                                     2 << 20,  4 << 20,   32 << 20,  33 << 20};
+    for (size_t i = 0; i < sizeof borders / sizeof *borders; i++) {
+        for (size_t more = 0; more < 3; more++) {
+            check_copy(device, from + (seed + more) % 7, to + more, borders[i] + more - 1, seed);
+        }
+    }
+}
+
+static void *copy_pageable(void *argument) {
+    static atomic_size_t seed;
+    size_t most = (size_t)34 << 20;
+    uint8_t *from = malloc(most), *to = malloc(most);
+    CHECK(from && to, "there is no memory");
+    check_sizes(argument, from, to, atomic_fetch_add(&seed, 1));
+    free(from);
+    free(to);
+    return NULL;
+}
+
+static void drill_copies(void) {
+    vyre_device *device = acquire();
+    vyre_program *twice = parse(TWICE);
+    pthread_t threads[COPY_THREADS];
+    size_t most = (size_t)34 << 20;
+    void *pinned, *plain = malloc(most);
+    works(device, twice);
+    copy_pageable(device);
+    for (int i = 0; i < COPY_THREADS; i++) {
+        CHECK(!pthread_create(&threads[i], NULL, copy_pageable, device), "there is no thread");
+    }
+    for (int i = 0; i < COPY_THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    must(vyre_memory_allocate(most, &pinned));
+    check_sizes(device, pinned, plain, 5);
+    check_sizes(device, plain, pinned, 6);
+    must(vyre_memory_pin(plain, most / 2)); /* some copies are pinned only in part */
+    check_sizes(device, plain, pinned, 7);
+    must(vyre_memory_unpin(plain));
+    check_sizes(device, plain, pinned, 8);
+    must(vyre_device_shutdown(device)); /* while memory is pinned */
+    vyre_device_release(device);
+    device = acquire();
+    check_sizes(device, pinned, plain, 9); /* pinned again */
+    free(plain);
+    vyre_device_release(device);
+    must(vyre_memory_free(pinned));
+    vyre_program_release(twice);
+    printf("copies: 24 sizes around the borders of parts, pageable from %d threads, pinned, pinned "
+           "in part, pinned before the device was opened\n",
+           COPY_THREADS);
+}
+
 int main(int count, char **arguments) {
     const struct {
         const char *name;
         void (*run)(void);
-    } drills[] = {
-        {"timeout", drill_timeout},       {"trap", drill_trap},         {"cancel", drill_cancel},
-        {"memory", drill_memory},         {"artifact", drill_artifact}, {"turns", drill_turns},
-        {"arithmetic", drill_arithmetic}, {"halves", drill_halves},     {"share", drill_share}};
+    } drills[] = {{"timeout", drill_timeout},       {"trap", drill_trap},
+                  {"cancel", drill_cancel},         {"memory", drill_memory},
+                  {"artifact", drill_artifact},     {"turns", drill_turns},
+                  {"arithmetic", drill_arithmetic}, {"halves", drill_halves},
+                  {"share", drill_share},           {"copies", drill_copies}};
     setenv("VYRE_CACHE_LIMIT", "0", 1);
     if (getenv("GPU_DEVICE")) {
         device_name = getenv("GPU_DEVICE");
@@ -626,6 +710,6 @@ int main(int count, char **arguments) {
         }
     }
     fprintf(stderr, "usage: gpu_drills "
-                    "timeout|trap|cancel|memory|artifact|turns|arithmetic|halves|share\n");
+                    "timeout|trap|cancel|memory|artifact|turns|arithmetic|halves|share|copies\n");
     return 2;
 }

@@ -120,6 +120,7 @@ part turns 90 "$carry/gpu_drills" turns
 part arithmetic 90 "$carry/gpu_drills" arithmetic
 part halves 90 "$carry/gpu_drills" halves
 part share 60 "$carry/gpu_drills" share
+part copies 120 "$carry/gpu_drills" copies
 part timeout 60 "$carry/gpu_drills" timeout
 part trap 60 "$carry/gpu_drills" trap
 part cancel 90 "$carry/gpu_drills" cancel

@@ -378,6 +378,17 @@ static vyre_status slot_resident_fill(const vyre_backend *backend, uint64_t buff
     return status;
 }
 
+static vyre_status slot_memory_pin(const vyre_backend *backend, void *memory, size_t size,
+                                   uint64_t *out_pin) {
+    *out_pin = (uintptr_t)memory;
+    return mock_enter(of(backend), MOCK_memory_pin, NULL, NULL,
+                      &(mock_record){.buffer = *out_pin, .size = size});
+}
+
+static vyre_status slot_memory_unpin(const vyre_backend *backend, uint64_t pin) {
+    return mock_enter(of(backend), MOCK_memory_unpin, NULL, NULL, &(mock_record){.buffer = pin});
+}
+
 static mock_record note_buffers(const vyre_call *call, const uint64_t *buffers) {
     mock_record note = {0};
     for (size_t i = 0; i < call->argument_count && i < MOCK_ARGUMENTS; i++) {

@@ -168,9 +168,16 @@ static vyre_status run_steps(run *r, uint32_t first, uint32_t end) {
     return status;
 }
 
-/* Arrays start where 16 bytes do; some where no more do. */
+/* Some code takes arrays of any alignment. */
+static bool is_general(const run *r) {
+    return r->call->config->grid[0] || r->turn % 6 == 5;
+}
+
+/* Arrays start where 16 bytes do; some where no more do, and those of general code where their
+ * elements do. */
 static uint32_t shift_of(const run *r, uint32_t array) {
-    return (r->turn + array) % 4 == 3 ? 16 : 0;
+    uint32_t element = vyre_resource_stride(r->ir, &r->ir->resources[array]) | 8;
+    return is_general(r) ? element & (~element + 1) : (r->turn + array) % 4 == 3 ? 16 : 0;
 }
 
 /* Arrays end where their elements do, so that a step beyond is seen. */
@@ -224,7 +231,7 @@ static vyre_status compile(run *r) {
     vyre_strbuf text = {0};
     ptx_error error;
     cuda_target target = cuda_baseline();
-    target.any_domain = r->call->config->grid[0];
+    target.general = is_general(r);
     if (r->turn % 5 < 3) {
         target.sm = 90;
         target.isa = 80;

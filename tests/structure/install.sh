@@ -23,7 +23,7 @@ echo "installed:"
 expected=(
     include/vyre/vyre.h lib/libvyre.a lib/libvyre.so lib/pkgconfig/vyre.pc
     lib/cmake/vyre/vyreConfig.cmake lib/cmake/vyre/vyreConfigVersion.cmake
-    share/doc/vyre/LICENSE-MIT share/doc/vyre/LICENSE-APACHE share/doc/vyre/README.md
+    share/doc/vyre/LICENSE-MIT share/doc/vyre/LICENSE-APACHE share/doc/vyre/LICENSE-XXHASH share/doc/vyre/README.md
     share/doc/vyre/docs/tutorial.md share/doc/vyre/examples/saxpy.vyre
     share/doc/vyre/examples/embed/README.md share/doc/vyre/editors/vim/README.md
     bin/vyre share/man/man1/vyre.1 share/bash-completion/completions/vyre

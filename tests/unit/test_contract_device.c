@@ -1,4 +1,6 @@
 /* A device shows every slot of its backend's contract as it is. */
+#include <vyre/memory.h>
+
 #include "runtime/device.h"
 #include "tests/unit/contract_check.h"
 
@@ -91,6 +93,8 @@ static void walk_shared_memory(vyre_device *device) {
     assert_int_equal(numbers[CONTRACT_LENGTH - 1], 7);
     expect_ok(vyre_resident_free(device, half));
     expect_ok(vyre_resident_free(device, all));
+    expect_ok(vyre_memory_pin(numbers, sizeof numbers));
+    expect_ok(vyre_memory_unpin(numbers));
 }
 
 /* Every function of a device, on a program that needs no phases. */

@@ -383,10 +383,11 @@ static void recover_while_a_compile_with_a_timeout_begins(void **state) {
     mock_free(m);
 }
 
-/* A compile that goes on past its timeout still uses the backend. */
+/* A compile that goes on past its timeout still uses the backend. Its thread may be the last user of
+ * the device, so the mock lives until the device is closed. */
 static void recover_waits_for_a_compile_that_is_late(void **state) {
     (void)state;
-    mock *m = mock_create(&(mock_spec){.slots = all_runs | MOCK_LOSS});
+    mock *m = mock_create(&(mock_spec){.slots = all_runs | MOCK_LOSS | MOCK_BIT(destroy)});
     meanwhile.m = m;
     meanwhile.device = contract_device(m);
     vyre_program *program = contract_program(TWICE);
@@ -400,6 +401,9 @@ static void recover_waits_for_a_compile_that_is_late(void **state) {
     assert_int_equal(mock_count(m, MOCK_pipeline_destroy), 1);
     vyre_program_release(program);
     vyre_device_release(meanwhile.device);
+    while (!mock_count(m, MOCK_destroy)) {
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
     mock_free(m);
 }
 

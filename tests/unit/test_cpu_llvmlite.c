@@ -222,7 +222,7 @@ static void refuses_this_process(void) {
     cpu_llvm_info info;
     const cpu_llvm_search search = {.library = FAKE_LLVMLITE_LIBRARY};
     require_failure(cpu_llvm_open(&search, &info), VYRE_STATUS_UNAVAILABLE,
-                    "lacks a process of its own");
+                    "was found, but it must run in a process of its own");
 }
 
 static void llvmlite_never_runs_in_our_process(void **state) {

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <vyre/memory.h>
+
 #include "backend/cuda/codegen/emit.h"
 #include "backend/cuda/runtime/backend.h"
 #include "backend/cuda/runtime/driver.h"
@@ -161,6 +163,22 @@ static vyre_status run_shared(vyre_device *device) {
     return status;
 }
 
+/* Copies of memory that is pinned, and of what is not. */
+static vyre_status run_pinned(vyre_device *device) {
+    enum { BYTES = 128 << 10 };
+    vyre_resident buffer = {0};
+    void *memory;
+    VYRE_TRY(vyre_memory_allocate(BYTES, &memory));
+    vyre_status status = vyre_resident_allocate(device, BYTES, &buffer);
+    status = status ? status : vyre_resident_upload(device, buffer, memory, BYTES);
+    status = status ? status : vyre_resident_read(device, buffer, 0, memory, BYTES);
+    vyre_status freed = vyre_memory_free(memory);
+    if (freed) { /* the memory is still there */
+        expect_ok(vyre_memory_free(memory));
+    }
+    return vyre_first_failure(status, freed);
+}
+
 /* Everything that a device does. */
 static vyre_status walk(vyre_device **out_device, bool with_threads) {
     vyre_backend made = {.host = vyre_host_services()};
@@ -174,6 +192,7 @@ static vyre_status walk(vyre_device **out_device, bool with_threads) {
     status = status ? status : dispatch(*out_device, turns, 1, 4);
     status = status ? status : run_resident(*out_device, with_threads);
     status = status ? status : run_shared(*out_device);
+    status = status ? status : run_pinned(*out_device);
     return status || !with_threads ? status : run_async(*out_device);
 }
 
@@ -184,6 +203,7 @@ static bool gives_back(fake_entry entry) {
     case FAKE_cuModuleUnload:
     case FAKE_cuMemFree:
     case FAKE_cuMemFreeHost:
+    case FAKE_cuMemHostUnregister:
     case FAKE_cuStreamDestroy:
     case FAKE_cuEventDestroy:
     case FAKE_cuGraphDestroy:
@@ -209,7 +229,7 @@ static bool is_more(const fake_live *after, const fake_live *before) {
            after->links > before->links || after->streams > before->streams ||
            after->events > before->events || after->graphs > before->graphs ||
            after->execs > before->execs || after->blocks > before->blocks ||
-           after->pages > before->pages;
+           after->pages > before->pages || after->registered > before->registered;
 }
 
 /* One walk in which the n-th call of an entry point fails. */

@@ -1,4 +1,5 @@
 /* Memory and streams of the caller on the cuda backend: imports, ranges, copies, fills, order. */
+#include "backend/cuda/codegen/emit.h"
 #include "backend/cuda/runtime/driver.h"
 #include "tests/unit/cuda_check.h"
 
@@ -143,23 +144,49 @@ static void copies_and_fills(void **state) {
     vyre_device_release(device);
 }
 
-static void arrays_are_aligned_for_wide_accesses(void **state) {
+static void arrays_may_start_at_any_element(void **state) {
     (void)state;
     vyre_device *device = fake_device_open(0);
     vyre_program *program = fake_device_program(TWICE);
     vyre_pipeline *pipeline;
+    vyre_ticket ticket;
+    uint32_t numbers[CONTRACT_LENGTH];
     vyre_resident all, in, out = contract_resident(device, 1);
+    contract_numbers(numbers, CONTRACT_LENGTH);
     expect_ok(vyre_resident_allocate(device, 2 * BYTES, &all));
     expect_ok(vyre_resident_range(device, all, 4, BYTES, &in));
+    expect_ok(vyre_resident_upload(device, in, numbers, BYTES));
     expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
     const vyre_binding bindings[] = {vyre_bind(in), vyre_bind(out)};
-    expect_fail(vyre_pipeline_enqueue(pipeline, bindings, 2, NULL, NULL), VYRE_STATUS_UNSUPPORTED,
-                "argument `x` lies at address");
-    expect_fail(vyre_pipeline_dispatch_resident(pipeline, bindings, 2, NULL, NULL),
-                VYRE_STATUS_UNSUPPORTED, "aligned to 16 bytes");
+    expect_ok(vyre_pipeline_enqueue(pipeline, bindings, 2, NULL, &ticket));
+    expect_ok(vyre_device_wait(device, ticket));
+    expect_resident(device, out, 2);
+    expect_ok(vyre_resident_fill(device, out, 0, BYTES, "", 1));
+    expect_ok(vyre_pipeline_dispatch_resident(pipeline, bindings, 2, NULL, NULL));
+    expect_resident(device, out, 2);
     vyre_pipeline_release(pipeline);
     vyre_program_release(program);
     vyre_device_release(device);
+}
+
+static bool accesses_several_at_once(const vyre_program *program, bool general) {
+    cuda_target target = cuda_baseline();
+    cuda_phase_info info;
+    vyre_strbuf ptx = {0};
+    target.general = general;
+    expect_ok(cuda_emit(program, &target, &ptx, &info));
+    bool found = strstr(vyre_strbuf_string(&ptx), "global.v4") ||
+                 strstr(vyre_strbuf_string(&ptx), "global.nc.v4");
+    vyre_strbuf_free(&ptx);
+    return found;
+}
+
+static void arrays_that_start_anywhere_are_accessed_by_element(void **state) {
+    (void)state;
+    vyre_program *program = fake_device_program(TWICE);
+    assert_true(accesses_several_at_once(program, false));
+    assert_false(accesses_several_at_once(program, true));
+    vyre_program_release(program);
 }
 
 /* The caller's stream brings x before the run and takes y behind it, and nobody waits in between:
@@ -324,7 +351,8 @@ int main(void) {
         TEST(device_memory_is_used_where_it_lies),
         TEST(memory_that_the_device_does_not_reach_is_refused),
         TEST(copies_and_fills),
-        TEST(arrays_are_aligned_for_wide_accesses),
+        TEST(arrays_may_start_at_any_element),
+        TEST(arrays_that_start_anywhere_are_accessed_by_element),
         TEST(runs_are_in_the_order_of_the_callers_stream),
         TEST(failures_of_the_callers_stream_are_told),
         TEST(tickets_that_were_never_given_are_refused),

@@ -13,7 +13,7 @@
 #include "tests/unit/cpu_check.h"
 #include "tests/unit/failing_allocator.h"
 
-#define UNSPECIFIED "what the outputs in place hold now is unspecified"
+#define UNSPECIFIED "the contents of the outputs are now unspecified"
 
 static bool has_cpu;
 

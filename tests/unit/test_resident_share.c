@@ -274,10 +274,12 @@ static void import_twice(vyre_device *device) {
     /* Memory that is partly another's cannot be told apart from it by whole buffers. */
     const vyre_memory partly = memory_of(x + 1, 2 * BYTES, 0);
     expect_fail(vyre_resident_import(device, &partly, count_release, &releases[2], &failed),
-                VYRE_STATUS_INVALID_ARGUMENT, "overlaps a resident buffer of 64 bytes");
+                VYRE_STATUS_INVALID_ARGUMENT,
+                "overlaps a resident buffer of 64 bytes that does not contain it");
     const vyre_memory around = memory_of(x, sizeof x, VYRE_MEMORY_READ_ONLY);
     expect_fail(vyre_resident_import(device, &around, count_release, &releases[2], &failed),
-                VYRE_STATUS_INVALID_ARGUMENT, "overlaps a resident buffer of 64 bytes");
+                VYRE_STATUS_INVALID_ARGUMENT,
+                "overlaps a resident buffer of 64 bytes that does not contain it");
     assert_int_equal(releases[2], 0);
     /* The memory of the outer one stays as long as anything lies in it. */
     expect_ok(vyre_resident_free(device, outer));

@@ -333,6 +333,17 @@ static void expect_run(const char *device, const runner *expected) {
     assert_int_equal(expected->runs, before + 1);
 }
 
+/* The same with a program in place of its text. */
+static void expect_run_of_program(const char *device, const runner *expected) {
+    uint64_t before = expected->runs;
+    uint32_t x[CONTRACT_LENGTH], y[CONTRACT_LENGTH] = {0};
+    contract_numbers(x, CONTRACT_LENGTH);
+    const vyre_argument arguments[] = {{"x", x, NULL, sizeof x}, {"y", NULL, y, sizeof y}};
+    expect_ok(vyre_run_program(device, program, arguments, 2, NULL));
+    expect_numbers(y, CONTRACT_LENGTH, 2);
+    assert_int_equal(expected->runs, before + 1);
+}
+
 /* The router sends TWICE to `steady`, and says on what grounds. */
 static void expect_choice(vyre_router_source source) {
     const vyre_router_choice *choice;
@@ -406,10 +417,16 @@ static void auto_goes_through_the_router(void **state) {
     expect_ok(vyre_routes_load(table, &found));
     assert_null(vyre_routes_class_at(found, key, 0));
     vyre_routes_free(found);
+    assert_false(vyre_router_learns());
     vyre_router_learn(true);
+    assert_true(vyre_router_learns());
     for (int i = 0; i < 3; i++) {
         expect_choice(VYRE_ROUTER_BY_ROUTE);
-        expect_run("auto", steady);
+        if (i == 1) {
+            expect_run_of_program("auto", steady);
+        } else {
+            expect_run("auto", steady);
+        }
     }
     expect_choice(VYRE_ROUTER_BY_CLASS);
     expect_run("swift", swift);

@@ -518,8 +518,40 @@ static void a_lone_carriage_return_is_refused(void **state) {
     }
 }
 
+static void expect_sides(const vyre_program *program, uint32_t argument, uint32_t count,
+                         const uint64_t *expected) {
+    const uint64_t arguments[] = {5, 7, 35, 12, 280, 60};
+    uint32_t sizes[VYRE_MOST_DIMENSIONS];
+    assert_int_equal(vyre_program_sides(program, argument, sizes), count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t side;
+        vyre_status status = vyre_size_eval(program, sizes[i], arguments, &side);
+        assert_null(status);
+        assert_int_equal(side, expected[i]);
+    }
+}
+
+static void sides_are_those_of_the_text(void **state) {
+    (void)state;
+    vyre_module *module =
+        parse("program f(h: u32, w: u32, a: buffer<f32>[h][w], b: buffer<f32>,\n"
+              "          c: out buffer<f32>[h][w][4 * 2], d: out buffer<vec2<f32>>[3][4],\n"
+              "          e: out buffer<f32>[h * w]) over 1 { c[0][0][0] = a[0][0] + b[0];\n"
+              "    d[0][0] = vec2(1.0, 2.0); e[0] = 1.0; }");
+    const vyre_program *program = vyre_module_program(module, 0);
+    expect_sides(program, 0, 0, NULL);
+    expect_sides(program, 2, 2, (uint64_t[]){5, 7});
+    expect_sides(program, 3, 0, NULL);
+    expect_sides(program, 4, 3, (uint64_t[]){5, 7, 8});
+    expect_sides(program, 5, 2, (uint64_t[]){3, 4});
+    expect_sides(program, 6, 1, (uint64_t[]){35});
+    expect_sides(program, 7, 0, NULL);
+    vyre_module_free(module);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sides_are_those_of_the_text),
         cmocka_unit_test(a_module_holds_its_programs),
         cmocka_unit_test(nothing_is_a_module_too),
         cmocka_unit_test(order_does_not_matter),

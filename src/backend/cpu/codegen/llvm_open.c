@@ -128,10 +128,12 @@ static const char *prepare(void *library) {
     return missing ? missing : initialise_target(library);
 }
 
+static const char no_process[] = "it must run in a process of its own, which did not start";
+
 /* An error of llvmlite's LLVM ends the process, and its messages are read from stderr. */
 static const char *prepare_lite(void *library, bool is_own_process) {
     if (!is_own_process || !cpu_llvm_lite_listen()) {
-        return "a process of its own, which it needs and the system refuses";
+        return no_process;
     }
     return cpu_llvm_lite_fill(library, &table);
 }
@@ -151,7 +153,8 @@ static bool open_library(const char *name, bool is_own_process) {
     const char *missing = is_lite ? prepare_lite(library, is_own_process) : prepare(library);
     missing = missing ? missing : describe(is_lite, path_of_library(library, is_lite, name));
     if (missing) {
-        snprintf(why_not, sizeof why_not, "%s was found, but lacks %s%s", name, missing,
+        snprintf(why_not, sizeof why_not, "%s was found, but %s%s%s", name,
+                 missing == no_process ? "" : "lacks ", missing,
                  is_lite && strstr(missing, "LLVMPY_") ? ", as before llvmlite 0.44" : "");
     }
     is_open = !missing;

@@ -1,14 +1,9 @@
-#define _GNU_SOURCE /* sched_getaffinity */
-
 #include "backend/cpu/runtime/pool.h"
 
 #include <fenv.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-
-#include <unistd.h>
 
 #include "backend/cpu/codegen/option.h"
 #include "backend/cpu/runtime/memory.h"
@@ -74,17 +69,8 @@ static void after_fork_child(void) {
     pthread_mutex_unlock(&lock);
 }
 
-/* CPUs that this process may use. */
-static uint32_t usable_cpus(void) {
-    enum { MOST_CPUS = 8192 };
-    cpu_set_t sets[MOST_CPUS / CPU_SETSIZE];
-    int count = sched_getaffinity(0, sizeof sets, sets) ? (int)sysconf(_SC_NPROCESSORS_ONLN)
-                                                        : CPU_COUNT_S(sizeof sets, sets);
-    return count > 0 ? (uint32_t)count : 1;
-}
-
 static void init(void) {
-    uint32_t cpus = usable_cpus(), wanted = 0;
+    uint32_t cpus = vyre_thread_cpus(), wanted = 0;
     vyre_status status = vyre_option_number(VYRE_OPTION_THREADS, &wanted);
     thread_count = status ? 0 : wanted ? wanted : cpus;
     spins = thread_count <= cpus;

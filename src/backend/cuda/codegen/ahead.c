@@ -57,7 +57,7 @@ vyre_status cuda_ahead(const vyre_program *program, const char *device, vyre_str
     cuda_target target;
     vyre_program *lowered;
     VYRE_TRY(find_target(device, &target));
-    VYRE_TRY(vyre_lower_program(program, !target.any_domain, &lowered));
+    VYRE_TRY(vyre_lower_program(program, !target.general, &lowered));
     cuda_phase_info *infos = vyre_alloc_array(vyre_program_ir(lowered)->phase_count, sizeof *infos);
     vyre_status status = infos ? cuda_emit(lowered, &target, out_ptx, infos) : no_memory(program);
     vyre_free(infos);

@@ -337,7 +337,7 @@ static bool write_phase(emit *e, uint32_t index, vyre_strbuf *out, cuda_phase_in
     e->phase_index = index;
     e->phase = &e->ir->phases[index];
     e->info = info;
-    if (!cuda_analyse(&e->facts, e->ir, index, !e->target->any_domain)) {
+    if (!cuda_analyse(&e->facts, e->ir, index, !e->target->general)) {
         return false;
     }
     uint32_t count = e->phase->end - e->phase->first;

@@ -30,7 +30,8 @@ enum { CUDA_STOP_HOST_AT = 8 };
 /* Where things stand in a frame, in bytes. Arrays are the buffers and scratch arrays, which are the
  * first resources. Everything is aligned to its size. */
 typedef struct cuda_layout {
-    uint32_t arrays;            /* u64 by array: device pointer, aligned to 16 bytes */
+    uint32_t arrays;            /* u64 by array: device pointer, aligned to 16 bytes, or to
+                                 * an element in general code */
     uint32_t lengths;           /* u64 by array: elements */
     uint32_t arguments;         /* u64 by argument: a scalar's bits, extended by its sign */
     uint32_t iterations;        /* u32 by step: iterations of repeats so far */
@@ -78,7 +79,8 @@ typedef struct cuda_target {
     uint32_t sm;        /* 70, 75, 90, ... */
     uint32_t isa;       /* version of PTX, 63 for 6.3 */
     const char *prefix; /* of the entries' names */
-    bool any_domain;    /* phases may run over more than the domain that is theirs */
+    bool general;       /* phases may run over more than the domain that is theirs, and arrays are
+                         * aligned to their elements, not to 16 bytes */
     uint32_t codes;     /* programs in one text; 0 means one */
 } cuda_target;
 

@@ -137,7 +137,7 @@ static void access_piece(emit *e, const run *r, uint32_t from, uint32_t count, b
  */
 static void access_pieces(emit *e, const run *r, uint32_t lead, bool stores) {
     for (uint32_t k = 0; k < r->count;) {
-        uint32_t piece = (r->widest ? r->widest : WIDEST) / r->bytes;
+        uint32_t piece = e->target->general ? 1 : (r->widest ? r->widest : WIDEST) / r->bytes;
         while (piece > r->count - k || (lead + k) % piece) {
             piece /= 2;
         }

@@ -8,6 +8,7 @@
 #include "backend/cuda/runtime/dispatch.h"
 #include "backend/cuda/runtime/probe.h"
 #include "backend/cuda/runtime/resident.h"
+#include "backend/cuda/runtime/transfer.h"
 #include "runtime/slots.h"
 
 static const char id_text[] = "cuda";
@@ -147,6 +148,15 @@ static vyre_status resident_copy(const vyre_backend *backend, uint64_t to, size_
 static vyre_status resident_fill(const vyre_backend *backend, uint64_t buffer, size_t offset,
                                  size_t size, const void *pattern, size_t pattern_size) {
     return cuda_resident_fill(device_of(backend), buffer, offset, size, pattern, pattern_size);
+}
+
+static vyre_status memory_pin(const vyre_backend *backend, void *memory, size_t size,
+                              uint64_t *out_pin) {
+    return cuda_pin(device_of(backend), memory, size, out_pin);
+}
+
+static vyre_status memory_unpin(const vyre_backend *backend, uint64_t pin) {
+    return cuda_unpin(device_of(backend), pin);
 }
 
 static bool ticket_done(const vyre_backend *backend, uint64_t ticket) {
@@ -352,6 +362,8 @@ static const vyre_backend_slots slots = {
     .resident_range = resident_range,
     .resident_copy = resident_copy,
     .resident_fill = resident_fill,
+    .memory_pin = memory_pin,
+    .memory_unpin = memory_unpin,
 };
 
 static vyre_status create(const vyre_host *host, uint32_t index, vyre_backend *out_backend) {

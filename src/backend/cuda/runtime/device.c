@@ -170,6 +170,7 @@ vyre_status cuda_device_create(uint32_t index, cuda_device **out_device) {
     cuda_streams_init(&device->streams);
     cuda_queue_init(&device->ordered, 1);
     cuda_queue_init(&device->pending, CUDA_QUEUE_THREADS);
+    cuda_helpers_init(&device->helpers);
     pthread_mutex_init(&device->unloading, NULL);
     pthread_mutex_init(&device->lock, NULL);
     *out_device = device;
@@ -181,6 +182,7 @@ void cuda_device_free(cuda_device *device) {
     cuda_natives_unload(device); /* what was let go since */
     cuda_queue_deinit(&device->ordered);
     cuda_queue_deinit(&device->pending);
+    cuda_helpers_deinit(&device->helpers);
     cuda_streams_deinit(&device->streams);
     cuda_memory_deinit(&device->memory);
     pthread_mutex_destroy(&device->lock);
@@ -228,6 +230,7 @@ static vyre_status close_all(cuda_device *device) {
         status = cuda_device_enter(device, &before);
         entered = !status;
     }
+    cuda_helpers_close(device);
     cuda_natives_unload(device);
     cuda_residents_drop(device);
     cuda_streams_close(device);

@@ -14,6 +14,7 @@
 #include "backend/cuda/runtime/driver.h"
 #include "backend/cuda/runtime/memory.h"
 #include "backend/cuda/runtime/queue.h"
+#include "backend/cuda/runtime/staging.h"
 #include "backend/cuda/runtime/stream.h"
 
 typedef struct cuda_info {
@@ -40,8 +41,9 @@ typedef struct cuda_device {
 
     cuda_memory memory;
     cuda_streams streams;
-    cuda_queue ordered; /* runs on resident buffers that need a host */
-    cuda_queue pending; /* runs with data of the host that go on by themselves */
+    cuda_queue ordered;   /* runs on resident buffers that need a host */
+    cuda_queue pending;   /* runs with data of the host that go on by themselves */
+    cuda_helpers helpers; /* threads for large copies */
 
     pthread_mutex_t unloading; /* while code is unloaded; taken before the next one */
     pthread_mutex_t lock;      /* of what follows; not held where the driver may wait for a run */

@@ -198,7 +198,7 @@ static vyre_status describe_all(cuda_executable *executable, const vyre_program 
     return status;
 }
 
-static vyre_status make(cuda_device *device, const vyre_program *program, bool any_domain,
+static vyre_status make(cuda_device *device, const vyre_program *program, bool general,
                         const uint8_t *artifact, size_t artifact_size, vyre_strbuf *out_artifact,
                         cuda_executable **out_executable) {
     *out_executable = NULL;
@@ -208,7 +208,7 @@ static vyre_status make(cuda_device *device, const vyre_program *program, bool a
     }
     atomic_init(&executable->references, 1);
     executable->device = device;
-    executable->any_domain = any_domain;
+    executable->is_general = general;
     cuda_replays_init(&executable->replays);
     vyre_status status = describe_all(executable, program);
     cuda_artifact_key key = {device->info.sm, device->info.isa, (uint32_t)device->cuda->version, 0};
@@ -246,20 +246,23 @@ vyre_status cuda_executable_make(cuda_device *device, const vyre_program *progra
     return make(device, program, false, artifact, artifact_size, out_artifact, out_executable);
 }
 
-vyre_status cuda_executable_for_large_grids(cuda_executable *executable,
-                                            cuda_executable **out_executable) {
+vyre_status cuda_executable_general(cuda_executable *executable, cuda_executable **out_executable) {
+    if (executable->is_general) {
+        *out_executable = executable;
+        return VYRE_OK;
+    }
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     cuda_device *device = executable->device;
     vyre_strbuf artifact = {0};
     CUcontext before;
     pthread_mutex_lock(&lock);
-    vyre_status status = executable->large_grid ? VYRE_OK : cuda_device_enter(device, &before);
-    if (!status && !executable->large_grid) {
+    vyre_status status = executable->general ? VYRE_OK : cuda_device_enter(device, &before);
+    if (!status && !executable->general) {
         status = make(device, executable->codes[0].program, true, NULL, 0, &artifact,
-                      &executable->large_grid);
+                      &executable->general);
         cuda_device_leave(device, before);
     }
-    *out_executable = executable->large_grid;
+    *out_executable = executable->general;
     pthread_mutex_unlock(&lock);
     vyre_strbuf_free(&artifact);
     return status;
@@ -324,7 +327,7 @@ static void free_native(cuda_executable *executable) {
         }
         vyre_status_free(status);
     }
-    cuda_executable_release(executable->large_grid);
+    cuda_executable_release(executable->general);
     for (uint32_t c = 0; c < CUDA_CODES; c++) {
         vyre_program_release(executable->codes[c].program);
         vyre_free(executable->codes[c].phases);

@@ -56,8 +56,8 @@ struct cuda_executable {
     atomic_uint references; /* of the pipeline, and of jobs in queues */
     cuda_code codes[CUDA_CODES];
     uint32_t code_count;
-    bool any_domain;             /* its phases may run over more than the domain that is theirs */
-    cuda_executable *large_grid; /* such code for the same program, once a run has asked for it */
+    bool is_general;          /* its target is: it runs any domain and arrays of any alignment */
+    cuda_executable *general; /* such code for the same program, once a run has asked for it */
     size_t image_bytes;
     CUmodule modules[CUDA_MOST_IMAGES];      /* the first NULL: unloaded, and of no use any more */
     atomic_ullong last[CUDA_SHARED_STREAMS]; /* tickets of the last runs on shared streams */
@@ -72,9 +72,10 @@ VYRE_MUST_USE vyre_status cuda_executable_make(cuda_device *device, const vyre_p
                                                const uint8_t *artifact, size_t artifact_size,
                                                vyre_strbuf *out_artifact,
                                                cuda_executable **out_executable);
-/* The code for runs whose config brings a domain; it lives as long as `executable`. */
-VYRE_MUST_USE vyre_status cuda_executable_for_large_grids(cuda_executable *executable,
-                                                          cuda_executable **out_executable);
+/* The code for runs whose config brings a domain, or whose arrays are not aligned to 16 bytes. It
+ * lives as long as `executable`. */
+VYRE_MUST_USE vyre_status cuda_executable_general(cuda_executable *executable,
+                                                  cuda_executable **out_executable);
 cuda_executable *cuda_executable_retain(cuda_executable *executable);
 void cuda_executable_release(cuda_executable *executable); /* NULL is allowed */
 

@@ -138,8 +138,8 @@ static int ask(const cuda_device *device, int attribute, uint64_t address) {
 static vyre_status refuse_memory(const cuda_device *device, const vyre_memory *memory, int type) {
     if (memory->place == VYRE_MEMORY_HOST && !type) {
         return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                                "pin it (cuMemHostRegister, cudaHostRegister), or allocate a "
-                                "resident buffer and upload it",
+                                "pin it (vyre_memory_pin), or allocate a resident buffer and "
+                                "upload it",
                                 "%s reaches only host memory that is pinned or managed, and the "
                                 "%zu bytes at address %#llx are not",
                                 device->info.name, memory->size,
@@ -289,40 +289,25 @@ static bool is_writing(const vyre_ir *ir, uint32_t row) {
     return ir->resources[row].access != VYRE_ACCESS_IN;
 }
 
-/* Kernels access up to 16 bytes at once, so arrays must be aligned to that. */
+/* Usual code accesses up to 16 bytes at once, so arrays must be aligned to that. */
 enum { ARRAY_ALIGNMENT = 16 };
 
-static vyre_status check_alignment(const cuda_executable *executable, uint32_t arg,
-                                   CUdeviceptr address) {
-    const vyre_ir *ir = executable->codes[0].ir;
-    return address % ARRAY_ALIGNMENT == 0
-               ? VYRE_OK
-               : vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                                  "copy it with vyre_resident_copy into a buffer of its own, and "
-                                  "bind that",
-                                  "program `%s`: argument `%s` lies at address %#llx, and backend "
-                                  "`cuda` runs on buffers that are aligned to %d bytes",
-                                  vyre_program_name(executable->codes[0].program),
-                                  ir->strings + ir->args[arg].name, address, ARRAY_ALIGNMENT);
-}
-
-/* Addresses by resource, and what the run waits for. */
-static vyre_status look_at(const cuda_executable *executable, const uint64_t *buffers,
+/* Addresses by resource, what the run waits for, and the code that takes these addresses. */
+static vyre_status look_at(cuda_executable **executable, const uint64_t *buffers,
                            CUdeviceptr *out_addresses, needs *out_needs) {
-    const vyre_ir *ir = executable->codes[0].ir;
+    const vyre_ir *ir = (*executable)->codes[0].ir;
+    CUdeviceptr odd = 0;
     *out_needs = (needs){0};
     for (uint32_t arg = 0; arg < ir->arg_count; arg++) {
         uint32_t row = ir->args[arg].resource;
         if (row != VYRE_NONE) {
             const resident *buffer = resident_of(buffers[arg]);
-            if (buffer->size) {
-                VYRE_TRY(check_alignment(executable, arg, buffer->address));
-            }
+            odd |= buffer->size ? buffer->address % ARRAY_ALIGNMENT : 0;
             out_addresses[row] = buffer->address;
             need_buffer(out_needs, buffer, is_writing(ir, row));
         }
     }
-    return VYRE_OK;
+    return odd ? cuda_executable_general(*executable, executable) : VYRE_OK;
 }
 
 static void raise_ticket(atomic_ullong *number, uint64_t ticket) {
@@ -358,7 +343,7 @@ vyre_status cuda_resident_run(cuda_executable *executable, const vyre_call *call
     needs all;
     CUcontext before;
     VYRE_TRY(cuda_check_lost(device));
-    VYRE_TRY(look_at(executable, buffers, addresses, &all));
+    VYRE_TRY(look_at(&executable, buffers, addresses, &all));
     VYRE_TRY(cuda_device_enter(device, &before));
     vyre_status status = settle(device, &all);
     status = status ? status : cuda_dispatch_on(executable, call, addresses, out_timing);
@@ -596,7 +581,7 @@ vyre_status cuda_resident_enqueue(cuda_executable *executable, const vyre_call *
     *out_ticket = 0;
     needs all;
     VYRE_TRY(cuda_check_lost(device));
-    VYRE_TRY(look_at(executable, buffers, addresses, &all));
+    VYRE_TRY(look_at(&executable, buffers, addresses, &all));
     VYRE_TRY(cuda_run_choose(executable, call, &plan, &own, &code, &chosen));
     bool by_host = code->has_while || call->config->timeout_ns ||
                    !cuda_queue_is_done(&device->ordered, all.tickets[CUDA_BY_HOST]);

@@ -485,7 +485,7 @@ static bool fits(const cuda_code *code, const vyre_call *call) {
 vyre_status cuda_run_choose(cuda_executable *executable, const vyre_call *call, vyre_plan *plan,
                             vyre_call *own, cuda_code **out_code, const vyre_call **out_call) {
     if (call->config->grid[0]) {
-        vyre_status made = cuda_executable_for_large_grids(executable, &executable);
+        vyre_status made = cuda_executable_general(executable, &executable);
         if (made) {
             return made;
         }

@@ -67,12 +67,8 @@ static void close_stream(cuda_stream *stream) {
     destroy_event(device, &stream->handover);
     destroy_event(device, &stream->begin);
     destroy_event(device, &stream->end);
-    for (int i = 0; i < CUDA_STAGES; i++) {
-        destroy_event(device, &stream->staged[i]);
-    }
-    free_pages(device, stream->staging);
+    cuda_staging_free(device, &stream->staging);
     free_pages(device, stream->stop);
-    stream->staging = NULL;
     stream->stop = NULL;
     if (stream->handle && !atomic_load(&device->is_lost)) {
         vyre_status_free(

@@ -15,12 +15,13 @@
 #include <vyre/status.h>
 
 #include "backend/cuda/runtime/memory.h"
+#include "backend/cuda/runtime/staging.h"
 #include "backend/cuda/runtime/table.h"
 
 /* A ticket is a number that grows, times CUDA_STREAM_SLOTS, and the stream, or CUDA_BY_HOST for a
  * run of the queue that needs a host. */
 enum { CUDA_SHARED_STREAMS = 4, CUDA_BY_HOST = CUDA_SHARED_STREAMS, CUDA_STREAM_SLOTS = 8 };
-enum { CUDA_OWN_STREAMS = 16, CUDA_STAGES = 2 };
+enum { CUDA_OWN_STREAMS = 16 };
 enum { CUDA_WORDS_BYTES = 128, CUDA_STOP_AT = 16, CUDA_ELEMENT_AT = 64 }; /* of `words` */
 
 static inline uint32_t cuda_ticket_stream(uint64_t ticket) {
@@ -45,9 +46,8 @@ typedef struct cuda_stream {
     CUevent order;    /* for streams that wait for this one */
     CUevent handover; /* orders this stream with a caller's; NULL until needed */
 
-    CUevent begin, end; /* own streams: times; NULL so far */
-    uint8_t *staging;   /* own streams: pages that do not move, CUDA_STAGES parts; NULL so far */
-    CUevent staged[CUDA_STAGES];
+    CUevent begin, end;   /* own streams: times; NULL so far */
+    cuda_staging staging; /* own streams */
     struct cuda_stream *next;
 } cuda_stream;
 

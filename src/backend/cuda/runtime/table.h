@@ -63,6 +63,8 @@ enum {
     CUDA_ERROR_INVALID_HANDLE = 400,
     CUDA_ERROR_NOT_READY = 600,
     CUDA_ERROR_ILLEGAL_ADDRESS = 700,
+    CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = 712,
+    CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = 713,
     CUDA_ERROR_LAUNCH_FAILED = 719,
     CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
 
@@ -99,10 +101,14 @@ enum {
     CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3,
     CU_POINTER_ATTRIBUTE_IS_MANAGED = 8,
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+    CU_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11,
+    CU_POINTER_ATTRIBUTE_RANGE_SIZE = 12,
     CU_STREAM_NON_BLOCKING = 1,
     CU_EVENT_DISABLE_TIMING = 2,
     CU_MEMHOSTALLOC_PORTABLE = 1,
-    CU_MEMHOSTALLOC_DEVICEMAP = 2
+    CU_MEMHOSTALLOC_DEVICEMAP = 2,
+    CU_MEMHOSTREGISTER_PORTABLE = 1,
+    CU_MEMHOSTREGISTER_DEVICEMAP = 2
 };
 
 /* X(name, entry point, parameters); each gives a CUresult. */
@@ -141,6 +147,8 @@ enum {
     X(cuMemFree, cuMemFree_v2, (CUdeviceptr address))                                              \
     X(cuMemHostAlloc, cuMemHostAlloc, (void **memory, size_t bytes, unsigned flags))               \
     X(cuMemFreeHost, cuMemFreeHost, (void *memory))                                                \
+    X(cuMemHostRegister, cuMemHostRegister_v2, (void *memory, size_t bytes, unsigned flags))       \
+    X(cuMemHostUnregister, cuMemHostUnregister, (void *memory))                                    \
     X(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2,                                     \
       (CUdeviceptr * address, void *memory, unsigned flags))                                       \
     X(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2,                                                     \

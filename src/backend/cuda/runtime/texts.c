@@ -23,9 +23,9 @@ static vyre_status emit(const cuda_executable *executable, const vyre_program *p
                         const char *prefix, vyre_strbuf *out_constants, vyre_strbuf *out_ptx,
                         cuda_phase_info *out_infos, size_t *out_ends) {
     const cuda_target target = {executable->device->info.sm, executable->device->info.isa, prefix,
-                                executable->any_domain, executable->code_count};
+                                executable->is_general, executable->code_count};
     vyre_program *lowered;
-    VYRE_TRY(vyre_lower_program(program, !executable->any_domain, &lowered));
+    VYRE_TRY(vyre_lower_program(program, !executable->is_general, &lowered));
     cuda_emit_constants(lowered, &target, out_constants);
     vyre_status status = cuda_emit_entries(lowered, &target, out_ptx, out_infos, out_ends);
     vyre_program_release(lowered);
@@ -71,7 +71,7 @@ static void put_together(const cuda_executable *executable, const cuda_phase_inf
     for (uint32_t k = 0; k < t->count; k++) {
         vyre_strbuf *out = &t->images[k];
         const cuda_target target = {executable->device->info.sm, executable->device->info.isa,
-                                    cuda_prefixes[0], executable->any_domain,
+                                    cuda_prefixes[0], executable->is_general,
                                     executable->code_count};
         cuda_emit_head(&target, out);
         if (!k && (executable->codes[0].has_while || executable->codes[1].has_while)) {

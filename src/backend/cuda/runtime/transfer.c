@@ -2,103 +2,49 @@
 
 #include <string.h>
 
-/* The driver itself is fast with small ones. */
-enum { SMALL_BYTES = 64 << 10, STAGE_BYTES = 4 << 20, STAGES_BYTES = CUDA_STAGES * STAGE_BYTES };
+#include "base/status.h"
 
-static vyre_status make_stages(cuda_stream *stream) {
-    cuda_device *device = stream->device;
-    void *pages = NULL;
-    vyre_status status = VYRE_OK;
-    for (int i = 0; i < CUDA_STAGES && !status; i++) {
-        if (!stream->staged[i]) {
-            status = cuda_check(
-                device, device->cuda->cuEventCreate(&stream->staged[i], CU_EVENT_DISABLE_TIMING),
-                "making an event");
-        }
-    }
-    if (!status && !stream->staging) {
-        status = cuda_check(
-            device, device->cuda->cuMemHostAlloc(&pages, STAGES_BYTES, CU_MEMHOSTALLOC_PORTABLE),
-            "allocating %d bytes of host memory for copies", STAGES_BYTES);
-        stream->staging = status ? NULL : pages;
-    }
-    return status;
+/* The driver itself is fast with small ones, and asking about their memory would take long. */
+enum { SMALL_BYTES = 64 << 10 };
+
+/* Whether host memory is pinned, by us or by other libraries, so that the device reaches all of it.
+ * Where the driver does not know, it is not. */
+static bool is_pinned(const cuda_device *device, const void *memory, uint64_t bytes) {
+    const cuda_table *cuda = device->cuda;
+    CUdeviceptr address = (uintptr_t)memory, start = 0;
+    size_t size = 0;
+    int type = 0;
+    return !cuda->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) &&
+           type == CU_MEMORYTYPE_HOST &&
+           !cuda->cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address) &&
+           !cuda->cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, address) &&
+           address - start <= size && bytes <= size - (address - start);
 }
 
-static uint64_t part_of(uint64_t bytes, uint64_t done) {
-    return bytes - done < STAGE_BYTES ? bytes - done : STAGE_BYTES;
-}
-
-static uint8_t *stage_of(const cuda_stream *stream, uint64_t part) {
-    return stream->staging + part % CUDA_STAGES * STAGE_BYTES;
-}
-
-/* Waits until a stage is free, or filled. */
-static CUresult await_stage(const cuda_stream *stream, uint64_t part) {
-    return stream->device->cuda->cuEventSynchronize(stream->staged[part % CUDA_STAGES]);
+static bool is_direct(const cuda_device *device, const void *memory, uint64_t bytes) {
+    return bytes <= SMALL_BYTES || is_pinned(device, memory, bytes);
 }
 
 vyre_status cuda_upload(cuda_stream *stream, CUdeviceptr to, const void *from, uint64_t bytes) {
     cuda_device *device = stream->device;
-    const cuda_table *cuda = device->cuda;
     if (!bytes) {
         return VYRE_OK;
     }
-    if (bytes <= SMALL_BYTES) {
-        return cuda_check(device, cuda->cuMemcpyHtoDAsync(to, from, (size_t)bytes, stream->handle),
-                          "uploading %llu bytes", (unsigned long long)bytes);
-    }
-    vyre_status status = make_stages(stream);
-    CUresult result = CUDA_SUCCESS;
-    for (uint64_t done = 0, part = 0; done < bytes && !status && !result; part++) {
-        uint64_t now = part_of(bytes, done);
-        uint8_t *stage = stage_of(stream, part);
-        result = await_stage(stream, part); /* of before; one that was never recorded is reached */
-        if (!result) {
-            memcpy(stage, (const uint8_t *)from + done, (size_t)now);
-            result = cuda->cuMemcpyHtoDAsync(to + done, stage, (size_t)now, stream->handle);
-        }
-        result = result ? result
-                        : cuda->cuEventRecord(stream->staged[part % CUDA_STAGES], stream->handle);
-        done += now;
-    }
-    return status ? status
-                  : cuda_check(device, result, "uploading %llu bytes", (unsigned long long)bytes);
+    CUresult result = is_direct(device, from, bytes)
+                          ? device->cuda->cuMemcpyHtoDAsync(to, from, (size_t)bytes, stream->handle)
+                          : cuda_staging_copy(stream, (void *)(uintptr_t)from, to, bytes, true);
+    return cuda_check(device, result, "uploading %llu bytes", (unsigned long long)bytes);
 }
 
 vyre_status cuda_download(cuda_stream *stream, void *to, CUdeviceptr from, uint64_t bytes) {
     cuda_device *device = stream->device;
-    const cuda_table *cuda = device->cuda;
     if (!bytes) {
         return VYRE_OK;
     }
-    if (bytes <= SMALL_BYTES) {
-        return cuda_check(device, cuda->cuMemcpyDtoHAsync(to, from, (size_t)bytes, stream->handle),
-                          "reading back %llu bytes", (unsigned long long)bytes);
-    }
-    vyre_status status = make_stages(stream);
-    CUresult result = CUDA_SUCCESS;
-    uint64_t parts = (bytes + STAGE_BYTES - 1) / STAGE_BYTES;
-    for (uint64_t part = 0; part <= parts && !status && !result; part++) {
-        uint64_t at = part * STAGE_BYTES;
-        if (part < parts) {
-            result = cuda->cuMemcpyDtoHAsync(stage_of(stream, part), from + at,
-                                             (size_t)part_of(bytes, at), stream->handle);
-            result = result
-                         ? result
-                         : cuda->cuEventRecord(stream->staged[part % CUDA_STAGES], stream->handle);
-        }
-        if (part && !result) {
-            at -= STAGE_BYTES;
-            result = await_stage(stream, part - 1);
-            if (!result) {
-                memcpy((uint8_t *)to + at, stage_of(stream, part - 1), (size_t)part_of(bytes, at));
-            }
-        }
-    }
-    return status
-               ? status
-               : cuda_check(device, result, "reading back %llu bytes", (unsigned long long)bytes);
+    CUresult result = is_direct(device, to, bytes)
+                          ? device->cuda->cuMemcpyDtoHAsync(to, from, (size_t)bytes, stream->handle)
+                          : cuda_staging_copy(stream, to, from, bytes, false);
+    return cuda_check(device, result, "reading back %llu bytes", (unsigned long long)bytes);
 }
 
 /* The size of the shortest pattern that gives the same bytes. */
@@ -143,4 +89,45 @@ vyre_status cuda_fill(cuda_stream *stream, CUdeviceptr to, size_t bytes, const v
         : size == 4 && to % 4 == 0 ? cuda->cuMemsetD32Async(to, value, bytes / 4, stream->handle)
                                    : repeat(stream, to, bytes, pattern, size);
     return cuda_check(device, result, "filling %zu bytes", bytes);
+}
+
+/* A program may have registered it on its own, and other devices of this backend do. */
+static vyre_status refuse_registered(const cuda_device *device, size_t size) {
+    return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                            "unregister it first (cuMemHostUnregister, cudaHostUnregister)",
+                            "a part of the %zu bytes is registered with %s already", size,
+                            device->info.name);
+}
+
+vyre_status cuda_pin(cuda_device *device, void *memory, size_t size, uint64_t *out_pin) {
+    CUcontext before;
+    *out_pin = 0;
+    VYRE_TRY(cuda_check_lost(device));
+    VYRE_TRY(cuda_device_enter(device, &before));
+    CUresult result = device->cuda->cuMemHostRegister(
+        memory, size, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    vyre_status status;
+    if (result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) {
+        status = is_pinned(device, memory, size) ? VYRE_OK : refuse_registered(device, size);
+    } else {
+        status = cuda_check(device, result, "pinning %zu bytes of host memory", size);
+        *out_pin = status ? 0 : (uintptr_t)memory;
+    }
+    cuda_device_leave(device, before);
+    return status;
+}
+
+vyre_status cuda_unpin(cuda_device *device, uint64_t pin) {
+    CUcontext before;
+    if (atomic_load(&device->is_lost)) {
+        return VYRE_OK; /* its context took the registration with it */
+    }
+    VYRE_TRY(cuda_device_enter(device, &before));
+    CUresult result = device->cuda->cuMemHostUnregister((void *)(uintptr_t)pin);
+    if (result == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED) {
+        result = CUDA_SUCCESS; /* somebody else has unregistered it */
+    }
+    vyre_status status = cuda_check(device, result, "unpinning host memory");
+    cuda_device_leave(device, before);
+    return status;
 }
