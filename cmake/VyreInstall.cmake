@@ -6,7 +6,7 @@ install(DIRECTORY include/vyre DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MAT
 
 # The documentation as a whole, so that its links lead somewhere. Pages that speak of `./dev vyre` or
 # of the headers are rewritten for a reader who has the installed command and headers.
-install(FILES LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE-MIT LICENSE-APACHE LICENSE-XXHASH DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
         PATTERN "build" EXCLUDE PATTERN "embed/embed" EXCLUDE PATTERN "*.md" EXCLUDE)
 install(DIRECTORY editors DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN "*.md" EXCLUDE)

@@ -120,14 +120,20 @@ static PyObject *array_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
     return finish(self, status);
 }
 
-/* Takes the stream that a library puts its work into; None if there is none. */
+/* Takes the stream that a library puts its work into, as (handle, what keeps it alive); None if
+ * there is none. */
 static int set_stream(array *self, PyObject *stream) {
+    unsigned long long handle;
     if (stream == Py_None) {
         return 0;
     }
+    if (!PyArg_Parse(stream, "(KO)", &handle, &self->stream_owner)) {
+        return -1;
+    }
+    Py_INCREF(self->stream_owner);
     self->has_stream = true;
-    self->stream = PyLong_AsUnsignedLongLongMask(stream);
-    return PyErr_Occurred() ? -1 : 0;
+    self->stream = handle;
+    return 0;
 }
 
 /* What keeps imported memory alive: an object or a tensor. */
@@ -192,7 +198,7 @@ static PyObject *from_pointer(PyObject *class, PyObject *arguments) {
     return finish(self, status);
 }
 
-static const char capsule_doc[] = "from_capsule(device, capsule, stream)\n--\n\n"
+static const char capsule_doc[] = "from_capsule(device, capsule, stream, is_read_only)\n--\n\n"
                                   "Share the memory of a DLPack capsule.";
 
 /* Takes over the tensor of a capsule in `kept`. */
@@ -221,8 +227,10 @@ static int take_tensor(array *self, PyObject *capsule, owner *kept, view *elemen
 
 static PyObject *from_capsule(PyObject *class, PyObject *arguments) {
     PyObject *device, *capsule, *stream;
+    int is_read_only;
     view elements;
-    if (!PyArg_ParseTuple(arguments, "OOO:from_capsule", &device, &capsule, &stream)) {
+    if (!PyArg_ParseTuple(arguments, "OOOp:from_capsule", &device, &capsule, &stream,
+                          &is_read_only)) {
         return NULL;
     }
     array *self = make_bare((PyTypeObject *)class, device);
@@ -235,6 +243,7 @@ static PyObject *from_capsule(PyObject *class, PyObject *arguments) {
         Py_XDECREF((PyObject *)self);
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     }
+    self->is_read_only |= is_read_only;
     int32_t place = dlpack_look(&kept->tensor)->device.type;
     bool is_host = place == kDLCPU || place == kDLCUDAHost;
     vyre_status status = import(self, (uint64_t)(uintptr_t)elements.data, is_host, kept);
@@ -263,6 +272,7 @@ static void array_dealloc(PyObject *object) {
     }
     Py_XDECREF((PyObject *)self->device);
     Py_XDECREF(self->dtype);
+    Py_XDECREF(self->stream_owner);
     PyMem_Free(self->format);
     python_free(object);
 }
@@ -371,6 +381,7 @@ static PyObject *range(PyObject *object, PyObject *arguments) {
     part->is_read_only = self->is_read_only;
     part->has_stream = self->has_stream;
     part->stream = self->stream;
+    part->stream_owner = Py_XNewRef(self->stream_owner);
     if ((!self->type &&
          set_elements(part, "", (Py_ssize_t)self->element_bytes, self->dtype, self->format)) ||
         set_shape(part, shape)) {

@@ -13,7 +13,8 @@ typedef struct array {
     vyre_resident resident;
     bool is_resident; /* the buffer is to be freed */
     bool is_read_only, has_stream;
-    uint64_t stream; /* of the library that the memory came from */
+    uint64_t stream;        /* of the library that the memory came from */
+    PyObject *stream_owner; /* keeps the stream alive; NULL if there is none */
     vyre_type type;
     size_t element_bytes, bytes;
     int dimensions;

@@ -16,7 +16,11 @@ static int open_scalar(call *self, size_t index) {
     return 0;
 }
 
-/* Refuses a call whose arrays are on different devices. */
+static bool has_stream(const call *self) {
+    return self->config.flags & VYRE_DISPATCH_STREAM;
+}
+
+/* Refuses a call whose arrays are on different devices, or come from different streams. */
 static int meet(call *self, size_t index) {
     const array *given = (array *)self->operands[index].array.array;
     if (self->where && self->where->device != given->device->device) {
@@ -26,17 +30,29 @@ static int meet(call *self, size_t index) {
             vyre_device_name(given->device->device), vyre_device_name(self->where->device));
     }
     self->where = given->device;
-    if (given->has_stream && vyre_device_features(given->device->device) & VYRE_FEATURE_STREAMS) {
-        self->config.flags |= VYRE_DISPATCH_STREAM;
-        self->config.stream = given->stream;
+    if (!given->has_stream ||
+        !(vyre_device_features(given->device->device) & VYRE_FEATURE_STREAMS)) {
+        return 0;
     }
+    if (has_stream(self) && self->config.stream != given->stream) {
+        return error_refuse(ERROR_VALUE,
+                            "pass the array of the other library itself, or share both on one "
+                            "stream",
+                            "%s was shared on another stream than an argument before it",
+                            self->spec->arguments[index].where);
+    }
+    self->config.flags |= VYRE_DISPATCH_STREAM;
+    self->config.stream = given->stream;
     return 0;
 }
 
 static int open_array(call *self, size_t index) {
     const argument_spec *argument = &self->spec->arguments[index];
     operand *given = &self->operands[index];
-    if (view_open(&given->array, given->object, argument->type, argument->where)) {
+    const view_request request = {.wanted = argument->type,
+                                  .where = argument->where,
+                                  .stream = has_stream(self) ? &self->config.stream : NULL};
+    if (view_open(&given->array, given->object, &request)) {
         return -1;
     }
     given->is_open = true;
@@ -61,10 +77,7 @@ static int open_output(call *self, size_t index) {
         return -1;
     }
     if (!given->object) {
-        const view *like = argument->shaped_like == VYRE_NONE
-                               ? NULL
-                               : &self->operands[argument->shaped_like].array;
-        given->object = results_make_array(argument, length, like, self->where);
+        given->object = results_make_array(self, argument, length);
         given->is_made = true;
         if (!given->object || open_array(self, index)) {
             return -1;

@@ -10,7 +10,7 @@ int dlpack_take(PyObject *capsule, dlpack_tensor *out_tensor) {
         out_tensor->versioned = PyCapsule_GetPointer(capsule, "dltensor_versioned");
         if (out_tensor->versioned->version.major != 1) {
             return error_refuse(ERROR_VALUE, "convert the array with numpy.asarray(x)",
-                                "the array speaks version %u of DLPack, and vyre version 1",
+                                "the array uses version %u of DLPack, and vyre supports version 1",
                                 out_tensor->versioned->version.major);
         }
         return PyCapsule_SetName(capsule, "used_dltensor_versioned");

@@ -44,7 +44,8 @@ static PyObject *render(const vyre_diagnostics *diagnostics, const char *name, c
 
 PyObject *error_raise_diagnostics(vyre_status status, const vyre_diagnostics *diagnostics,
                                   const char *name, const char *text, size_t size) {
-    if (!vyre_diagnostics_errors(diagnostics)) {
+    /* There is no list if there was no memory for one. */
+    if (!diagnostics || !vyre_diagnostics_errors(diagnostics)) {
         return error_raise(status);
     }
     PyObject *shown = render(diagnostics, name, text, size, VYRE_FORM_TEXT);

@@ -62,6 +62,17 @@ static PyObject *status_codes(PyObject *module, PyObject *unused) {
     return codes;
 }
 
+/* Saves what the router learned. */
+static PyObject *save_routes(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    vyre_status status;
+    PyThreadState *thread = PyEval_SaveThread();
+    status = vyre_router_flush();
+    PyEval_RestoreThread(thread);
+    return status ? error_raise(status) : Py_NewRef(Py_None);
+}
+
 static PyObject *has_device(PyObject *module, PyObject *unused) {
     (void)module;
     (void)unused;
@@ -109,15 +120,16 @@ static int execute(PyObject *module) {
                                            "in the main interpreter, or use processes");
         return -1;
     }
-    if (!python.array_type &&
+    if (!python.memory_type &&
         (!python_import(&python.make_error, "vyre._errors", "make") ||
          !(python.kernel_type = kernel_type_make()) || !(python.device_type = device_type_make()) ||
-         !(python.array_type = array_type_make()))) {
+         !(python.array_type = array_type_make()) || !(python.memory_type = memory_type_make()))) {
         return -1;
     }
     return PyModule_AddType(module, python.kernel_type) ||
                    PyModule_AddType(module, python.device_type) ||
                    PyModule_AddType(module, python.array_type) ||
+                   PyModule_AddType(module, python.memory_type) ||
                    PyModule_AddStringConstant(module, "__version__", VYRE_VERSION_STRING)
                ? -1
                : 0;
@@ -127,6 +139,7 @@ PyMODINIT_FUNC PyInit__vyre(void) {
     static PyMethodDef functions[] = {
         {"status_codes", status_codes, METH_NOARGS, "The codes of vyre's statuses, by name."},
         {"has_device", has_device, METH_NOARGS, "Whether the process has opened a device."},
+        {"save_routes", save_routes, METH_NOARGS, "Save what the router learned."},
         {"convert", convert, METH_VARARGS, "The bytes of a number as a scalar argument."},
         {"backends", list_backends, METH_NOARGS,
          "The backends by rank: tuples (id, whether it runs programs, number of devices)."},

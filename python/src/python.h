@@ -16,7 +16,7 @@
 
 /* Objects that the module uses often. It imports most of them when they are first needed. */
 typedef struct module_state {
-    PyTypeObject *kernel_type, *device_type, *array_type;
+    PyTypeObject *kernel_type, *device_type, *array_type, *memory_type;
     PyObject *make_error;   /* vyre._errors.make */
     PyObject *empty;        /* numpy.empty; NULL until an output is made */
     PyObject *make_results; /* these two are of vyre._arrays; NULL until needed */
@@ -51,5 +51,6 @@ PyMODINIT_FUNC PyInit__vyre(void);
 PyTypeObject *kernel_type_make(void);
 PyTypeObject *device_type_make(void);
 PyTypeObject *array_type_make(void);
+PyTypeObject *memory_type_make(void);
 
 #endif

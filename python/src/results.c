@@ -1,6 +1,5 @@
 #include "results.h"
 
-#include "call.h"
 #include "error.h"
 
 /* NumPy's dtype for the elements. Those of scalar types are cached; those of records are not. */
@@ -42,19 +41,43 @@ static bool has_length(const view *like, uint64_t length) {
     return elements == length;
 }
 
-static PyObject *make_shape(uint64_t length, const view *like) {
-    if (!like || !has_length(like, length)) {
-        return PyLong_FromUnsignedLongLong(length);
+/* The sides that the program declares. */
+static PyObject *declared_shape(const call *self, const argument_spec *argument) {
+    Py_ssize_t shape[VYRE_MOST_DIMENSIONS];
+    for (uint32_t i = 0; i < argument->side_count; i++) {
+        uint64_t side;
+        vyre_status status =
+            vyre_size_eval(self->kernel->program, argument->sides[i], self->numbers, &side);
+        if (status) {
+            return error_raise(status);
+        }
+        if (side > PY_SSIZE_T_MAX) {
+            error_refuse(ERROR_VALUE, "pass arguments that give smaller sides",
+                         "%s has a side of %llu elements", argument->where,
+                         (unsigned long long)side);
+            return NULL;
+        }
+        shape[i] = (Py_ssize_t)side;
     }
-    return python_shape(like->shape, like->dimensions);
+    return python_shape(shape, (int)argument->side_count);
 }
 
-PyObject *results_make_array(const argument_spec *argument, uint64_t length, const view *like,
-                             device_object *where) {
+static PyObject *make_shape(const call *self, const argument_spec *argument, uint64_t length) {
+    const view *like =
+        argument->shaped_like == VYRE_NONE ? NULL : &self->operands[argument->shaped_like].array;
+    if (argument->side_count > 1) {
+        return declared_shape(self, argument);
+    }
+    return like && has_length(like, length) ? python_shape(like->shape, like->dimensions)
+                                            : PyLong_FromUnsignedLongLong(length);
+}
+
+PyObject *results_make_array(const call *self, const argument_spec *argument, uint64_t length) {
+    device_object *where = self->where;
     PyObject *make = where ? python_import(&python.make_output, "vyre._device", "make_output")
                            : python_import(&python.empty, "numpy", "empty");
     PyObject *dtype = make ? find_dtype(argument) : NULL;
-    PyObject *shape = dtype ? make_shape(length, like) : NULL;
+    PyObject *shape = dtype ? make_shape(self, argument, length) : NULL;
     PyObject *made =
         shape ? PyObject_CallFunctionObjArgs(make, shape, dtype, (PyObject *)where, NULL) : NULL;
     Py_XDECREF(shape);

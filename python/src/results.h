@@ -2,12 +2,10 @@
 #ifndef VYRE_PYTHON_RESULTS_H
 #define VYRE_PYTHON_RESULTS_H
 
-#include "device.h"
-#include "spec.h"
+#include "call.h"
 
-/* Returns a new array for an output: NumPy's, or one on the device `where` if that is not NULL. It
- * has the shape of `like` if that has as many elements; `like` may be NULL. */
-PyObject *results_make_array(const argument_spec *argument, uint64_t length, const view *like,
-                             device_object *where);
+/* Returns a new array for an output: NumPy's, or one on the device of the call's arrays. It has the
+ * sides that the program declares, or the shape of the argument that has its length. */
+PyObject *results_make_array(const call *self, const argument_spec *argument, uint64_t length);
 
 #endif

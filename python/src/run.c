@@ -151,12 +151,27 @@ static int run_host(const call *self, vyre_pipeline *pipeline) {
     return 0;
 }
 
-static int run_on(call *self, vyre_device *device) {
-    PyObject *failure = NULL;
+/* Lets messages of the kernel go to sys.stdout. */
+static void collect_prints(call *self, PyObject **failure) {
     if (self->spec->prints) {
-        self->prints = (vyre_prints){.write = write_message, .user = &failure};
+        self->prints = (vyre_prints){.write = write_message, .user = failure};
         self->config.prints = &self->prints;
     }
+}
+
+/* Raises what writing a message raised, which it takes over; NULL if nothing did. */
+static int raise_kept(PyObject *failure) {
+    if (!failure) {
+        return 0;
+    }
+    PyErr_SetObject((PyObject *)Py_TYPE(failure), failure);
+    Py_DECREF(failure);
+    return -1;
+}
+
+static int run_on(call *self, vyre_device *device) {
+    PyObject *failure = NULL;
+    collect_prints(self, &failure);
     vyre_pipeline *pipeline = kernel_compile(self->kernel, device, &self->config);
     if (!pipeline) {
         return -1;
@@ -168,15 +183,70 @@ static int run_on(call *self, vyre_device *device) {
         Py_XDECREF(failure);
         return -1;
     }
-    if (failure) {
-        PyErr_SetObject((PyObject *)Py_TYPE(failure), failure);
-        Py_DECREF(failure);
+    return raise_kept(failure);
+}
+
+/* Whether the router chooses the device, and learns from the run. */
+static bool is_learned_from(const call *self) {
+    PyObject *device = self->device;
+    bool is_auto = !device || device == Py_None ||
+                   (PyUnicode_Check(device) && !PyUnicode_CompareWithASCIIString(device, "auto"));
+    return is_auto && !self->where && vyre_router_learns();
+}
+
+/* What the router learned is to be saved before the process ends. */
+static int save_at_exit(void) {
+    static PyObject *arrange, *arranged;
+    if (!arranged) {
+        arranged = python_import(&arrange, "vyre._report", "save_routes_at_exit")
+                       ? PyObject_CallFunctionObjArgs(arrange, NULL)
+                       : NULL;
+    }
+    return arranged ? 0 : -1;
+}
+
+static vyre_status run_by_router(const call *self, vyre_argument *arguments) {
+    const vyre_ir *ir = vyre_program_ir(self->kernel->program);
+    const vyre_operation *operation = self->kernel->operation;
+    size_t count = self->spec->count;
+    for (size_t i = 0; i < count; i++) {
+        const argument_spec *argument = &self->spec->arguments[i];
+        vyre_output memory = self->arguments[i];
+        bool is_written = argument->is_buffer && argument->access != VYRE_ACCESS_IN;
+        arguments[i] = (vyre_argument){.name = ir->strings + ir->args[i].name,
+                                       .in = spec_is_output(argument) ? NULL : memory.data,
+                                       .out = is_written ? memory.data : NULL,
+                                       .size = memory.size};
+    }
+    return operation
+               ? vyre_run_operation(NULL, operation->id, arguments, count, &self->config)
+               : vyre_run_program(NULL, self->kernel->program, arguments, count, &self->config);
+}
+
+static int run_and_learn(call *self) {
+    vyre_argument *arguments = PyMem_Calloc(self->spec->count + 1, sizeof *arguments);
+    PyObject *failure = NULL;
+    if (!arguments || save_at_exit()) {
+        PyMem_Free(arguments);
+        return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
+    }
+    collect_prints(self, &failure);
+    PyThreadState *thread = PyEval_SaveThread();
+    vyre_status status = run_by_router(self, arguments);
+    PyEval_RestoreThread(thread);
+    PyMem_Free(arguments);
+    if (status) {
+        Py_XDECREF(failure);
+        error_raise(status);
         return -1;
     }
-    return 0;
+    return raise_kept(failure);
 }
 
 int call_run(call *self) {
+    if (is_learned_from(self)) {
+        return device_prepare() ? -1 : run_and_learn(self);
+    }
     vyre_device *device = find_device(self);
     if (!device) {
         return -1;

@@ -46,8 +46,9 @@ static void take_fields(program_spec *self, argument_spec *argument, const vyre_
     }
 }
 
-static int describe(program_spec *self, const vyre_ir *ir, const char *kernel, uint32_t index,
-                    size_t *taken_fields) {
+static int describe(program_spec *self, const vyre_program *program, const char *kernel,
+                    uint32_t index, size_t *taken_fields) {
+    const vyre_ir *ir = vyre_program_ir(program);
     const vyre_arg *arg = &ir->args[index];
     const char *name = ir->strings + arg->name;
     argument_spec *argument = &self->arguments[index];
@@ -67,6 +68,7 @@ static int describe(program_spec *self, const vyre_ir *ir, const char *kernel, u
         if (argument->access == VYRE_ACCESS_OUT) {
             const vyre_size_node *node = &ir->sizes[resource->size];
             argument->size = resource->size;
+            argument->side_count = vyre_program_sides(program, index, argument->sides);
             argument->shaped_like = node->op == VYRE_SIZE_LEN ? node->a : VYRE_NONE;
             self->output_count++;
         }
@@ -87,7 +89,7 @@ int spec_init(program_spec *self, const vyre_program *program, const char *name)
         return -1;
     }
     for (uint32_t i = 0; i < ir->arg_count; i++) {
-        if (describe(self, ir, name, i, &taken_fields)) {
+        if (describe(self, program, name, i, &taken_fields)) {
             return -1;
         }
     }
@@ -130,7 +132,7 @@ static int refuse_dtype(const argument_spec *self, const view *array) {
     }
     const char *needed = view_dtype_name(self->type);
     bool is_flags = array->type == VYRE_TYPE_BOOL && self->type == VYRE_TYPE_U8;
-    snprintf(fix, sizeof fix, "pass x.%s(\"%s\") of that array x, or change the kernel",
+    snprintf(fix, sizeof fix, "convert the array with .%s(\"%s\"), or change the kernel",
              is_flags ? "view" : "astype", needed);
     return error_refuse(ERROR_TYPE, fix, "%s has %s, and the kernel needs %s", self->where, found,
                         needed);

@@ -10,7 +10,8 @@ typedef struct argument_spec {
     vyre_type type; /* of the scalar or the elements; void for records */
     bool is_buffer;
     vyre_access access;
-    uint32_t size;        /* of an `out` buffer, for vyre_size_eval */
+    uint32_t size;                                    /* of an `out` buffer, for vyre_size_eval */
+    uint32_t sides[VYRE_MOST_DIMENSIONS], side_count; /* the same, if it has several dimensions */
     uint32_t shaped_like; /* an `out` buffer of the length of that argument; else VYRE_NONE */
     size_t element_bytes;
     const view_field *fields; /* of records */

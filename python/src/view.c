@@ -234,7 +234,7 @@ static int open_bfloat16(view *self, PyObject *object) {
     return opened;
 }
 
-static int open_tensor(view *self, PyObject *capsule) {
+static int open_tensor(view *self, PyObject *capsule, bool is_read_only) {
     dlpack_tensor *tensor = PyMem_Calloc(1, sizeof *tensor);
     if (!tensor || dlpack_take(capsule, tensor)) {
         PyMem_Free(tensor);
@@ -242,26 +242,37 @@ static int open_tensor(view *self, PyObject *capsule) {
     }
     *self = (view){.tensor = tensor};
     dlpack_describe(tensor, self);
+    self->is_read_only |= is_read_only;
     return 0;
 }
 
-/* Opens an array of another library: a capsule for memory of the host, else a vyre.Array. */
-static int open_foreign(view *self, PyObject *object, const char *where) {
+static PyObject *call_adopt(PyObject *object, const uint64_t *stream) {
     PyObject *adopt = python_import(&python.adopt, "vyre._device", "adopt");
-    PyObject *shared = adopt ? PyObject_CallFunctionObjArgs(adopt, object, NULL) : NULL;
-    int result = -1;
-    if (!shared && PyErr_ExceptionMatches(PyExc_BufferError)) {
-        refuse_shared(where);
-    } else if (shared == Py_None) {
-        result = refuse_object(object, where);
-    } else if (shared && PyObject_TypeCheck(shared, python.array_type)) {
-        array_describe((array *)shared, self);
-        self->array = Py_NewRef(shared);
-        result = 0;
-    } else if (shared) {
-        result = open_tensor(self, shared);
+    if (!adopt) {
+        return NULL;
     }
-    Py_XDECREF(shared);
+    return stream ? PyObject_CallFunction(adopt, "OK", object, (unsigned long long)*stream)
+                  : PyObject_CallFunctionObjArgs(adopt, object, NULL);
+}
+
+/* Opens an array of another library: a capsule for memory of the host, else a vyre.Array. */
+static int open_foreign(view *self, PyObject *object, const view_request *request) {
+    PyObject *adopted = call_adopt(object, request->stream), *shared;
+    int result = -1, is_read_only;
+    if (!adopted && PyErr_ExceptionMatches(PyExc_BufferError)) {
+        refuse_shared(request->where);
+    } else if (adopted && PyArg_ParseTuple(adopted, "Op:adopt", &shared, &is_read_only)) {
+        if (shared == Py_None) {
+            result = refuse_object(object, request->where);
+        } else if (PyObject_TypeCheck(shared, python.array_type)) {
+            array_describe((array *)shared, self);
+            self->array = Py_NewRef(shared);
+            result = 0;
+        } else {
+            result = open_tensor(self, shared, is_read_only);
+        }
+    }
+    Py_XDECREF(adopted);
     return result;
 }
 
@@ -281,19 +292,19 @@ static void describe_buffer(view *self, bool is_bfloat16) {
     self->array = NULL;
 }
 
-int view_open(view *self, PyObject *object, vyre_type wanted, const char *where) {
+int view_open(view *self, PyObject *object, const view_request *request) {
     if (PyObject_TypeCheck(object, python.array_type)) {
         array_describe((array *)object, self);
         self->array = Py_NewRef(object);
         return 0;
     }
-    int is_bfloat16 = wanted == VYRE_TYPE_BF16 ? open_bfloat16(self, object) : 0;
+    int is_bfloat16 = request->wanted == VYRE_TYPE_BF16 ? open_bfloat16(self, object) : 0;
     if (is_bfloat16 < 0) {
         return -1;
     }
     if (!is_bfloat16 && PyObject_GetBuffer(object, &self->buffer, PyBUF_RECORDS_RO)) {
         PyErr_Clear();
-        return open_foreign(self, object, where);
+        return open_foreign(self, object, request);
     }
     describe_buffer(self, is_bfloat16);
     return 0;

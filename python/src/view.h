@@ -24,9 +24,15 @@ typedef struct view {
     void *copy;                   /* C-contiguous elements; NULL unless view_copy was called */
 } view;
 
-/* Opens the memory of an object. A failure leaves nothing to close. `where` names the argument in
- * errors. */
-int view_open(view *self, PyObject *object, vyre_type wanted, const char *where);
+/* How a view is opened. */
+typedef struct view_request {
+    vyre_type wanted;
+    const char *where;      /* names the argument in errors */
+    const uint64_t *stream; /* that arrays of other libraries get ready for; NULL: their own */
+} view_request;
+
+/* Opens the memory of an object. A failure leaves nothing to close. */
+int view_open(view *self, PyObject *object, const view_request *request);
 void view_close(view *self);
 
 /* Replaces `data` with a contiguous copy of the elements, which the view owns. */

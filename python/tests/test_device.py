@@ -1,6 +1,7 @@
 """Arrays that stay on a device, and memory that is shared with other libraries."""
 
 import gc
+import importlib
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import weakref
 
 import numpy as np
 import pytest
-from conftest import SAXPY
+from conftest import SAXPY, has_device
 
 import vyre
 
@@ -167,10 +168,10 @@ def test_dlpack_refuses_what_it_cannot_do():
     with pytest.raises(AttributeError):
         _ = a.__cuda_array_interface__
     capsule = a.__dlpack__()
-    taken = vyre.Array.from_capsule(a.device, capsule, None)
+    taken = vyre.Array.from_capsule(a.device, capsule, None, False)
     assert taken.shape == (3,)
     with pytest.raises(TypeError, match="capsule"):
-        vyre.Array.from_capsule(a.device, capsule, None)
+        vyre.Array.from_capsule(a.device, capsule, None, False)
     assert 'dltensor"' in repr(a.__dlpack__())
     assert "dltensor_versioned" in repr(a.__dlpack__(max_version=(1, 0)))
 
@@ -257,16 +258,16 @@ def fake(library, **members):
     return type("Tensor", (), {"__module__": library, **members})()
 
 
-@pytest.mark.parametrize("library, stream", [("torch", 77), ("cupy", 78), ("jaxlib", 1)])
-def test_tensors_on_cuda_come_with_their_stream(monkeypatch, library, stream):
+def adopt_fake(monkeypatch, library, *stream):
+    """Adopt a tensor of a library, and return what the extension module and the tensor get."""
     from vyre import _device
 
     asked = {}
 
     class FakeArray:
         @staticmethod
-        def from_capsule(device, capsule, used):
-            asked.update(device=device, capsule=capsule, used=used)
+        def from_capsule(device, capsule, used, is_read_only):
+            asked.update(device=device, capsule=capsule, used=used, is_read_only=is_read_only)
 
     monkeypatch.setitem(sys.modules, library, FakeModule)
     monkeypatch.setattr(_device, "Device", lambda name: name)
@@ -276,10 +277,89 @@ def test_tensors_on_cuda_come_with_their_stream(monkeypatch, library, stream):
         __dlpack_device__=lambda self: (2, 1),
         __dlpack__=lambda self, **keywords: keywords,
     )
-    _device.adopt(tensor)
+    _device.adopt(tensor, *stream)
+    return asked
+
+
+@pytest.mark.parametrize("library, stream", [("torch", 77), ("cupy", 78), ("jaxlib", 1)])
+def test_tensors_on_cuda_come_with_their_stream(monkeypatch, library, stream):
+    asked = adopt_fake(monkeypatch, library)
     assert asked["device"] == "cuda:1"
-    assert asked["used"] == stream
+    assert asked["used"][0] == stream
     assert asked["capsule"] == {"max_version": (1, 0), "stream": stream}
+    assert (asked["used"][1] is None) == (library == "jaxlib")
+
+
+def test_a_second_tensor_gets_ready_for_the_stream_of_the_first(monkeypatch):
+    asked = adopt_fake(monkeypatch, "cupy", 99)
+    assert asked["used"] == (99, None)
+    assert asked["capsule"]["stream"] == 99
+
+
+@pytest.mark.parametrize("library", ["jaxlib", "tensorflow", "torch"])
+def test_arrays_of_immutable_libraries_are_read_only(monkeypatch, library):
+    assert adopt_fake(monkeypatch, library)["is_read_only"] == (library != "torch")
+
+
+def test_host_arrays_of_immutable_libraries_are_never_written(saxpy):
+    y = np.ones(4, np.float32)
+    kind = type("Array", (Shares,), {"__module__": "jaxlib"})
+    with pytest.raises(ValueError, match="read-only"):
+        saxpy(2.0, y, kind(y))
+    with pytest.raises(ValueError, match="read-only"):
+        saxpy(2.0, np.ones(4, np.float32), vyre.from_dlpack(kind(y)))
+    z = np.zeros(4, np.float32)
+    saxpy(2.0, kind(y), z)
+    assert (z == 2).all()
+
+
+@pytest.fixture
+def cuda():
+    if not has_device("cuda"):
+        pytest.skip("this machine has no device cuda")
+    return vyre.Device("cuda")
+
+
+def test_tensors_on_cuda_run_in_place(cuda, saxpy):
+    a, b = cuda.array(np.ones(100, np.float32)), cuda.array(np.ones(100, np.float32))
+    saxpy(2.0, Shares(a), Shares(b))
+    assert (b.numpy() == 3).all()
+    assert vyre.from_dlpack(Shares(b))._memory()[0] == b._memory()[0]
+    frozen = type("Array", (Shares,), {"__module__": "jaxlib"})
+    with pytest.raises(ValueError, match="read-only"):
+        saxpy(2.0, Shares(a), frozen(b))
+    saxpy(2.0, frozen(a), Shares(b))
+    assert (b.numpy() == 5).all()
+
+
+def test_arrays_that_keep_different_streams_do_not_meet(cuda, saxpy):
+    a, b = cuda.zeros(4), cuda.zeros(4)
+
+    def keep(array, stream):
+        return vyre.Array.from_pointer(
+            cuda, array._memory()[0], False, (4,), "float32", False, (stream, None), array
+        )
+
+    with pytest.raises(ValueError, match="argument `y` was shared on another stream"):
+        saxpy(1.0, keep(a, 1), keep(b, 2))
+    saxpy(1.0, keep(a, 1), keep(b, 1))
+
+
+def test_an_array_keeps_its_stream_alive():
+    class Stream:
+        pass
+
+    here, stream = vyre.Device("cpu"), Stream()
+    x, watched = np.ones(4, np.float32), weakref.ref(stream)
+    a = vyre.Array.from_pointer(here, x.ctypes.data, True, (4,), "float32", False, (1, stream), x)[
+        :2
+    ]
+    del stream
+    gc.collect()
+    assert watched() is not None
+    del a
+    gc.collect()
+    assert watched() is None
 
 
 def test_the_cuda_array_interface_is_read(monkeypatch):
@@ -297,11 +377,11 @@ def test_the_cuda_array_interface_is_read(monkeypatch):
     interface = {"shape": (2, 3), "typestr": "<f4", "data": (4096, True), "version": 3}
     tensor = fake("numba", __cuda_array_interface__={**interface, "stream": 5})
     _device.adopt(tensor)
-    assert asked == ["cuda", 4096, False, (2, 3), "float32", True, 5, tensor]
+    assert asked == ["cuda", 4096, False, (2, 3), "float32", True, (5, tensor), tensor]
     with pytest.raises(ValueError, match="not C-contiguous"):
         _device.adopt(fake("numba", __cuda_array_interface__={**interface, "strides": (4, 8)}))
     _device.adopt(fake("numba", __cuda_array_interface__={**interface, "strides": (12, 4)}))
-    assert _device.adopt(object()) is None
+    assert _device.adopt(object()) == (None, False)
 
 
 def test_a_device_does_not_survive_fork():
@@ -332,3 +412,15 @@ def test_arrays_of_the_array_api_standard_run_in_place():
     assert xp.from_dlpack(a)[2] == 2
     assert np.from_dlpack(xp.from_dlpack(a)).ctypes.data == a._memory()[0]
     assert vyre.from_dlpack(x)._memory()[0] == np.from_dlpack(x).ctypes.data
+
+
+def test_the_tests_of_array_api_strict_hold_for_vyre(monkeypatch):
+    pytest.importorskip("array_api_strict")
+    theirs = pytest.importorskip("array_api_strict.tests.test_array_object")
+    creation = importlib.import_module("array_api_strict.tests.test_creation_functions")
+    device = vyre.Device("cpu")
+    monkeypatch.setattr(theirs, "asarray", lambda x, dtype: device.array(np.array(x, np.int8)))
+    monkeypatch.setattr(creation, "asarray", lambda x, **_: device.array(np.array(x)))
+    theirs.test_dlpack_2023_12("2023.12")
+    a = creation.from_dlpack(creation.asarray([1.0, 2.0]))
+    assert a.device == creation.CPU_DEVICE

@@ -1,51 +1,14 @@
-"""The pages and notebooks for Python: every block of code runs and prints what the page says.
-
-A block of `python` runs after those above it, in one namespace. A block of `text` right behind one
-is what it prints. Words behind `python` name libraries, or the device `cuda`: such a block stands
-alone, and runs where they are to be had.
-"""
+"""The pages and notebooks for Python: every block of code runs and prints what the page says."""
 
 import ast
-import contextlib
 import importlib.util
-import io
 import json
-import pathlib
-import re
 
 import pytest
 from conftest import has_device
+from pages import PAGES, ROOT, read_blocks, read_needy, run
 
-ROOT = pathlib.Path(__file__).parents[2]
-PAGES = ["docs/python.md", "docs/coming_from.md", "README.md", "python/README.md"]
 NOTEBOOKS = sorted(path.name for path in (ROOT / "python" / "notebooks").glob("*.ipynb"))
-
-FENCE = re.compile(r"^```(\S*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def read_blocks(page):
-    """Return (line, needs, code, output) of each block of Python; output is None if not shown."""
-    text = (ROOT / page).read_text(encoding="utf-8")
-    fences = list(FENCE.finditer(text))
-    blocks = []
-    for fence, after in zip(fences, [*fences[1:], None], strict=True):
-        language, needs, code = fence.groups()
-        if language != "python":
-            continue
-        line = text.count("\n", 0, fence.start(3))
-        shown = None
-        if after and after[1] == "text" and not text[fence.end() : after.start()].strip():
-            shown = after[3]
-        blocks.append((line, needs.split(), code, shown))
-    return blocks
-
-
-def run(code, name, line, namespace):
-    """Run a text, whose lines a traceback numbers as the page does, and return what it prints."""
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(compile("\n" * line + code, str(ROOT / name), "exec"), namespace)
-    return printed.getvalue()
 
 
 def run_cell(code, name, namespace):
@@ -85,7 +48,7 @@ def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
             assert printed.rstrip("\n") == shown.rstrip("\n"), f"{page}:{line + 1}"
 
 
-NEEDY = [(page, *block[:3]) for page in PAGES for block in read_blocks(page) if block[1]]
+NEEDY = read_needy()
 
 
 @pytest.mark.filterwarnings("default")  # other libraries warn as they like

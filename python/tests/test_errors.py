@@ -38,7 +38,7 @@ def test_mistakes_in_kernels_have_carets_and_fixes():
         (
             (2.0, X.astype(float), X),
             TypeError,
-            "`x` has dtype float64, and the kernel needs float32",
+            r"`x` has dtype float64, and the kernel needs float32. Fix: convert the array with",
         ),
         ((2.0, X.astype(">f4"), X), TypeError, "`x` has a dtype of format"),
         ((2.0, [1.0], X), TypeError, "`x` is list, and the kernel needs an array"),

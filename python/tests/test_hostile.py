@@ -1,6 +1,7 @@
 """What a careless caller tries: wrong dtypes, names, numbers, copies and interpreters."""
 
 import copy
+import ctypes
 import pickle
 import subprocess
 import sys
@@ -104,15 +105,29 @@ def test_arrays_without_elements_are_contiguous():
     assert a.numpy().shape == (0, 2)
 
 
-def test_a_stream_is_an_integer():
+def test_a_stream_is_a_handle_and_its_owner():
     device = vyre.Device("reference")
     a = device.zeros(3)
     capsule = a.__dlpack__()
-    with pytest.raises(TypeError, match="integer"):
-        vyre.Array.from_capsule(device, capsule, "x")
-    assert vyre.Array.from_capsule(device, capsule, None).shape == (3,)  # it was not taken
-    with pytest.raises(TypeError, match="integer"):
-        vyre.Array.from_pointer(device, X.ctypes.data, True, (4,), "float32", False, "x", X)
+    for stream in ("x", ("x", None), 1):
+        with pytest.raises(TypeError, match="argument"):
+            vyre.Array.from_capsule(device, capsule, stream, False)
+    assert vyre.Array.from_capsule(device, capsule, None, False).shape == (3,)  # it was not taken
+    with pytest.raises(TypeError, match="argument"):
+        vyre.Array.from_pointer(device, X.ctypes.data, True, (4,), "float32", False, 1, X)
+
+
+def test_a_later_version_of_dlpack_is_refused():
+    device = vyre.Device("reference")
+    capsule = device.zeros(3).__dlpack__(max_version=(1, 0))
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    major = ctypes.c_uint32.from_address(get(capsule, b"dltensor_versioned"))
+    major.value = 2
+    with pytest.raises(ValueError, match=r"uses version 2 of DLPack, and vyre supports version 1"):
+        vyre.Array.from_capsule(device, capsule, None, False)
+    major.value = 1
+    assert vyre.Array.from_capsule(device, capsule, None, False).shape == (3,)  # it was not taken
 
 
 def test_constructors_know_their_keywords():
@@ -185,6 +200,18 @@ def test_copies_and_pickles(saxpy):
         saxpy([], X, X)
     again = pickle.loads(pickle.dumps(caught.value))
     assert (str(again), again.fix) == (str(caught.value), caught.value.fix)
+
+
+def test_results_are_copied_and_pickled():
+    both = vyre.kernel(
+        "program f(x: buffer<f32>, y: out buffer<f32>[len(x)], z: out buffer<f32>[1]) over x "
+        "{ y[gid] = x[gid]; z[0] = x[0]; }"
+    )
+    results = both(X)
+    for same in (copy.deepcopy(results), pickle.loads(pickle.dumps(results))):
+        assert (same._fields, type(same).__name__) == (("y", "z"), "f_results")
+        assert (same.y.tolist(), same.z.tolist()) == (results.y.tolist(), results.z.tolist())
+    assert copy.copy(results).y is results.y
 
 
 SUBINTERPRETER = """

@@ -194,6 +194,37 @@ def test_structs_are_structured_dtypes(device):
         vyre.kernel(BODY)(wrong, device=device)
 
 
+def test_outputs_have_the_dimensions_of_their_declaration(device):
+    k = vyre.kernel(
+        "program f(h: u32, w: u32, x: buffer<f32>, y: out buffer<f32>[h][w], "
+        "z: out buffer<vec2<f32>>[2][h][w], flat: out buffer<u32>[h * w], "
+        "like: out buffer<f32>[len(x)]) over y {"
+        " y[gid.y][gid.x] = f32(gid.x + 10u * gid.y); z[1][gid.y][gid.x] = vec2(1.0, 2.0);"
+        " flat[gid.y * w + gid.x] = gid.x; like[0] = x[0]; }"
+    )
+    x = np.ones((2, 2), np.float32)
+    here = vyre.Device(device)
+    for made in (k(3, 4, x, device=device), k(3, 4, here.array(x))):
+        assert made.y.shape == (3, 4)
+        assert made.z.shape == (2, 3, 4, 2)
+        assert made.flat.shape == (12,)
+        assert made.like.shape == (2, 2)
+        y, z = np.asarray(made.y), np.asarray(made.z)
+        assert y.tolist() == [[column + 10 * row for column in range(4)] for row in range(3)]
+        assert (z[0] == 0).all()
+        assert (z[1] == [1, 2]).all()
+    assert k(0, 4, x, device=device).y.shape == (0, 4)
+    given = np.empty(12, np.float32)
+    assert k(3, 4, x, y=given, device=device).y is given
+
+
+def test_sides_beyond_an_address_space_are_refused(device):
+    k = vyre.kernel("program f(h: u64, w: u64, y: out buffer<u8>[h][w]) over y { }")
+    for sides in ((1 << 63, 0), (0, (1 << 64) - 1)):
+        with pytest.raises(vyre.InvalidArgumentError, match=r"`y` has a side of \d+ elements"):
+            k(*sides, device=device)
+
+
 def test_vectors_are_a_last_dimension(device):
     k = vyre.kernel(
         "program f(x: buffer<vec3<f32>>, y: out buffer<vec3<f32>>[len(x)]) over x "

@@ -1,5 +1,7 @@
-"""Every allocation of Python that a call makes may fail: it raises, and nothing leaks."""
+"""Every allocation may fail, of Python and of the library: it raises, and nothing leaks."""
 
+import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -83,6 +85,28 @@ saxpy(2.0, x, y, device="reference")
 def test_every_allocation_may_fail():
     pytest.importorskip("_testcapi")
     subprocess.run([sys.executable, "-W", "ignore", "-c", CODE], check=True, timeout=120)
+
+
+HERE = pathlib.Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def allocator(tmp_path_factory):
+    """Compile an allocator for libvyre that fails."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    made = tmp_path_factory.mktemp("allocator") / "failing.so"
+    source = HERE / "failing_allocator.c"
+    subprocess.run([compiler, "-std=c17", "-shared", "-fPIC", "-o", made, source], check=True)
+    return made
+
+
+@pytest.mark.parametrize("start", ["warm", "fresh"])
+def test_every_allocation_of_the_library_may_fail(allocator, device, start):
+    script = [sys.executable, "-W", "ignore", HERE / "failing_library.py", allocator, device, start]
+    done = subprocess.run(script, check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
 
 
 IN_PLACE = """

@@ -100,7 +100,15 @@ def test_higher_dims(monkeypatch, module):
 
 
 @pytest.mark.parametrize(
-    "name", ["test_dunder_dlpack_copy", "test_ndim0", "test_copy", "test_device"]
+    "name",
+    [
+        "test_dunder_dlpack_stream",
+        "test_dunder_dlpack_copy",
+        "test_ndim0",
+        "test_copy",
+        "test_device",
+        "test_size1dims_arrays",
+    ],
 )
 def test_arrays_of_vyre(monkeypatch, name):
     run(monkeypatch, Made, name)

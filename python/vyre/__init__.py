@@ -37,7 +37,8 @@ from ._vyre import __version__
 
 if TYPE_CHECKING:
     from . import ops
-    from ._report import bench, explain, info, trace
+    from ._memory import pinned_empty
+    from ._report import bench, certify, explain, info, trace
 
 __all__ = [
     "ArgumentTypeError",
@@ -61,11 +62,13 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "bench",
+    "certify",
     "explain",
     "from_dlpack",
     "info",
     "kernel",
     "ops",
+    "pinned_empty",
     "trace",
 ]
 
@@ -76,7 +79,9 @@ def __getattr__(name: str) -> Any:
 
     if name == "ops":
         return importlib.import_module("vyre.ops")
-    if name in ("bench", "explain", "info", "trace"):
+    if name == "pinned_empty":
+        return importlib.import_module("vyre._memory").pinned_empty
+    if name in ("bench", "certify", "explain", "info", "trace"):
         return getattr(importlib.import_module("vyre._report"), name)
     raise AttributeError(f"module 'vyre' has no attribute {name!r}")
 

@@ -66,8 +66,23 @@ def bfloat16_bits(array: Any) -> Any:
 def results_type(kernel: _vyre.Kernel) -> type:
     """Return the named tuple type of a kernel with several outputs."""
     names = [name for name, access, _ in kernel.arguments if access == "out"]
-    title = re.sub(r"\W", "_", kernel.name)
-    return namedtuple(f"{title}_results", names, rename=True)
+    return make_results_type(re.sub(r"\W", "_", kernel.name) + "_results", names)
+
+
+def make_results_type(title: str, names: list[str]) -> type:
+    """Return a named tuple type whose values can be pickled, though no module has it."""
+    made = namedtuple(title, names, rename=True)  # type: ignore[misc]
+
+    def reduce(self: tuple[Any, ...]) -> tuple[Any, ...]:
+        return unpickle_results, (title, names, tuple(self))
+
+    made.__reduce__ = reduce  # type: ignore[method-assign,assignment]
+    return made
+
+
+def unpickle_results(title: str, names: list[str], values: tuple[Any, ...]) -> Any:
+    """Make the results of a kernel again."""
+    return make_results_type(title, names)(*values)
 
 
 def bits_of(array: numpy.ndarray[Any, Any]) -> Any:

@@ -273,15 +273,29 @@ def is_versioned(max_version: tuple[int, int] | None) -> bool:
     return max_version is not None and max_version[0] >= 1
 
 
-def current_stream(source: Any, device: int) -> int:
-    """Return the stream that a library puts its work into, for one of its arrays on CUDA."""
-    library = type(source).__module__.partition(".")[0]
+# Libraries whose arrays never change. Most of them do not say so through DLPack.
+IMMUTABLE = ("jax", "jaxlib", "tensorflow")
+
+
+def library_of(source: Any) -> str:
+    """Return the name of the package that an array comes from."""
+    return type(source).__module__.partition(".")[0]
+
+
+def current_stream(source: Any, device: int) -> tuple[int, Any]:
+    """Return the stream that a library puts its work into, for one of its arrays on CUDA.
+
+    The second item keeps the stream alive.
+    """
+    library = library_of(source)
     module: Any = sys.modules.get(library)
     if library == "torch":
-        return int(module.cuda.current_stream(device).cuda_stream) or 1
+        stream = module.cuda.current_stream(device)
+        return int(stream.cuda_stream) or 1, stream
     if library == "cupy":
-        return int(module.cuda.get_current_stream().ptr) or 1
-    return 1  # the legacy default stream
+        stream = module.cuda.get_current_stream()
+        return int(stream.ptr) or 1, stream
+    return 1, None  # the legacy default stream
 
 
 def ask_for_capsule(source: Any, stream: int | None) -> Any:
@@ -293,30 +307,33 @@ def ask_for_capsule(source: Any, stream: int | None) -> Any:
         return source.__dlpack__(**keywords)
 
 
-def adopt(source: Any) -> Any:
+def adopt(source: Any, stream: int | None = None) -> tuple[Any, bool]:
     """Share the memory of another library's array.
 
     Returns a DLPack capsule for memory of the host, an Array for memory of a CUDA device, and None
-    for an object that shares nothing.
+    for an object that shares nothing; and whether nobody may write the memory. `stream` is the one
+    that the array gets ready for, in place of the library's current one.
     """
     if hasattr(source, "__dlpack__") and hasattr(source, "__dlpack_device__"):
         kind, number = source.__dlpack_device__()
+        is_read_only = library_of(source) in IMMUTABLE
         if kind in (CPU, CUDA_HOST):
-            return ask_for_capsule(source, None)
+            return ask_for_capsule(source, None), is_read_only
         if kind in (CUDA, CUDA_MANAGED):
-            stream = current_stream(source, number)
-            capsule = ask_for_capsule(source, stream)
-            return Array.from_capsule(Device(f"cuda:{number}"), capsule, stream)
+            ordered = current_stream(source, number) if stream is None else (stream, None)
+            capsule = ask_for_capsule(source, ordered[0])
+            device = Device(f"cuda:{number}")
+            return Array.from_capsule(device, capsule, ordered, is_read_only), is_read_only
         raise ArgumentTypeError(
             f"an array is on a device that DLPack numbers {int(kind)}. "
             "Fix: move it to the CPU or to a CUDA device",
             "move it to the CPU or to a CUDA device",
         )
     interface = getattr(source, "__cuda_array_interface__", None)
-    return None if interface is None else adopt_interface(source, interface)
+    return None if interface is None else adopt_interface(source, interface, stream), False
 
 
-def adopt_interface(source: Any, interface: dict[str, Any]) -> Array:
+def adopt_interface(source: Any, interface: dict[str, Any], stream: int | None) -> Array:
     """Share memory on CUDA through the CUDA array interface."""
     import numpy
 
@@ -329,7 +346,11 @@ def adopt_interface(source: Any, interface: dict[str, Any]) -> Array:
             "make it contiguous first",
         )
     address, is_read_only = interface["data"]
-    stream = interface.get("stream")
+    own = interface.get("stream")  # None: the array is ready for every stream
+    if own is not None:
+        ordered = (own, source)
+    else:
+        ordered = current_stream(source, 0) if stream is None else (stream, None)
     return Array.from_pointer(
         Device("cuda"),
         address,
@@ -337,7 +358,7 @@ def adopt_interface(source: Any, interface: dict[str, Any]) -> Array:
         shape,
         dtype.name,
         is_read_only,
-        current_stream(source, 0) if stream is None else stream,
+        ordered,
         source,
     )
 
@@ -356,7 +377,7 @@ def from_dlpack(source: Any) -> Array:
 
     Memory of the host is shared with the cpu device, memory on CUDA with the cuda device.
     """
-    shared = adopt(source)
+    shared, is_read_only = adopt(source)
     if isinstance(shared, Array):
         return shared
     if shared is None:
@@ -364,7 +385,7 @@ def from_dlpack(source: Any) -> Array:
             f"{type(source).__name__} has no __dlpack__. Fix: pass an array",
             "pass an array",
         )
-    return Array.from_capsule(Device("cpu"), shared, None)
+    return Array.from_capsule(Device("cpu"), shared, None, is_read_only)
 
 
 def make_output(shape: Any, dtype: Any, device: Device) -> Array:

@@ -6,7 +6,7 @@ import builtins
 from typing import Any, ClassVar
 
 
-class Error(Exception):
+class Error(RuntimeError):
     """An error of vyre.
 
     str() gives the whole text: what failed, what was found, and what to do about it. For a kernel

@@ -6,13 +6,15 @@ import html
 import os
 import statistics
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from . import _vyre
 from ._device import Array, Device
-from ._errors import Error, InvalidArgumentError
+from ._errors import Error, InvalidArgumentError, NotFoundError
+from ._progress import Progress
 
 
 def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
@@ -212,15 +214,17 @@ def bench(
     """
     names = devices or [name for name in device_names() if name != "reference"]
     timings = []
-    for name in names:
-        copies = [copy_array(value) for value in arguments]
-        options = {key: copy_array(value) for key, value in keywords.items()}
-        try:
-            timings.append(time_calls(kernel, copies, {**options, "device": name}, seconds))
-        except InvalidArgumentError:
-            raise
-        except Error as error:
-            timings.append(Timing(name, error=str(error)))
+    with Progress("bench", len(names)) as progress:
+        for name in names:
+            progress.step(name)
+            copies = [copy_array(value) for value in arguments]
+            options = {key: copy_array(value) for key, value in keywords.items()}
+            try:
+                timings.append(time_calls(kernel, copies, {**options, "device": name}, seconds))
+            except InvalidArgumentError:
+                raise
+            except Error as error:
+                timings.append(Timing(name, error=str(error)))
     return Benchmark(getattr(kernel, "id", None) or kernel.name, timings)
 
 
@@ -234,10 +238,135 @@ def copy_array(value: Any) -> Any:
     return value.copy() if hasattr(value, "copy") else value
 
 
+@dataclass
+class Route:
+    """How fast an operation is on a device, for data of a size."""
+
+    operation: str
+    #: "host", or "resident" for data that stays on the device.
+    data: str
+    #: The bytes of all arguments are at least this, and less than twice as many.
+    bytes: int
+    device: str
+    seconds: float
+
+
+@dataclass
+class Certification:
+    """What vyre.certify() measured."""
+
+    routes: list[Route]
+    #: (operation, device, reason) of each device that "auto" does not use for an operation.
+    excluded: list[tuple[str, str, str]]
+
+    def __str__(self) -> str:
+        rows = [
+            (r.operation, r.data, str(r.bytes), r.device, show_seconds(r.seconds))
+            for r in self.routes
+        ]
+        text = table(("operation", "data", "bytes", "device", "median"), rows)
+        return "\n".join(
+            [text, *(f"{op}: not {device}: {why}" for op, device, why in self.excluded)]
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+BATCH = 8  # operations that one process measures
+
+
+def find_command() -> str:
+    """Return the path of the `vyre` command that the package installs."""
+    import shutil
+    import sysconfig
+
+    found = shutil.which("vyre", path=sysconfig.get_path("scripts")) or shutil.which("vyre")
+    if found is None:
+        raise NotFoundError(
+            "there is no `vyre` command. Fix: install the package with pip, which brings it",
+            "install the package with pip, which brings it",
+        )
+    return found
+
+
+def failed_command(status: int, text: str) -> Error:
+    """Return the error of a `vyre certify` that did not print routes; `text` is its stderr."""
+    text = text.strip().removeprefix("vyre certify: ")
+    if "Fix: " not in text:  # it was ended from outside
+        text = f"`vyre certify` ended with status {status}: {text or 'no message'}. "
+        text += "Fix: run `vyre certify` in a terminal to see more"
+    return Error(text, text.partition("Fix: ")[2])
+
+
+def read_certified(text: str, into: Certification) -> None:
+    """Add what `vyre certify` printed as JSON."""
+    import json
+
+    for found in json.loads(text):
+        name = found["operation"]
+        for row in found["classes"]:
+            seconds = row["latency_ns"] * 1e-9
+            into.routes.append(Route(name, row["data"], 1 << row["class"], row["backend"], seconds))
+        for row in found["excluded"]:
+            into.excluded.append((name, row["backend"], row.get("reason", "")))
+
+
+def certify(
+    operations: str = "*",
+    *,
+    devices: list[str] | None = None,
+    sizes: str | None = None,
+    budget: float | None = None,
+) -> Certification:
+    """Measure operations on devices, and write routes, which "auto" then follows.
+
+    `operations` are patterns for names, such as "reduce.*,scan.*". `sizes` is "8..20:4" for 2^8 to
+    2^20 elements, or a list such as "6,16". `budget` is the seconds that a device may take for one
+    size. The bytes of all devices are compared, and "auto" never uses one with wrong bytes. The
+    command `vyre certify` does the same.
+    """
+    import fnmatch
+    import subprocess
+
+    patterns = [pattern.strip() for pattern in operations.split(",")]
+    names = [
+        name
+        for name in _vyre.operation_ids()
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+    ]
+    if not names:
+        raise NotFoundError(
+            f"no operation matches {operations!r}. Fix: list them with dir(vyre.ops)",
+            "list them with dir(vyre.ops)",
+        )
+    options = ["--format", "json", "--no-progress", "--quiet"]
+    options += ["--backend", ",".join(devices)] if devices is not None else []
+    options += ["--sizes", sizes] if sizes is not None else []
+    options += ["--budget", str(budget)] if budget is not None else []
+    result = Certification([], [])
+    command = find_command()
+    with Progress("certify", len(range(0, len(names), BATCH))) as progress:
+        for start in range(0, len(names), BATCH):
+            batch = ",".join(names[start : start + BATCH])
+            progress.step(names[start])
+            done = subprocess.run(
+                [command, "certify", batch, *options], capture_output=True, text=True, check=False
+            )
+            # 1: a device gave wrong bytes, which `excluded` tells
+            if done.returncode not in (0, 1) or not done.stdout:
+                raise failed_command(done.returncode, done.stderr)
+            read_certified(done.stdout, result)
+    return result
+
+
 def trace(path: str | os.PathLike[str]) -> None:
     """Write a trace of all work on devices to a file, for ui.perfetto.dev.
 
-    Call it before the first kernel runs. The file is complete when the process ends.
+    Call it before the first kernel runs: the library opens the trace with its first device, so that
+    all work of the process is in it. The file is complete when the process ends.
     """
     if _vyre.has_device():
         raise InvalidArgumentError(
@@ -246,3 +375,16 @@ def trace(path: str | os.PathLike[str]) -> None:
             "call vyre.trace() right after import, or set VYRE_TRACE",
         )
     os.environ["VYRE_TRACE"] = os.path.abspath(path)
+
+
+def save_routes_at_exit() -> None:
+    """Save what the router learned when the process ends; the extension module calls it."""
+    import atexit
+
+    def save() -> None:
+        try:
+            _vyre.save_routes()
+        except Error as error:
+            warnings.warn(f"the router's measurements are lost: {error}", stacklevel=1)
+
+    atexit.register(save)
