@@ -383,8 +383,8 @@ static void recover_while_a_compile_with_a_timeout_begins(void **state) {
     mock_free(m);
 }
 
-/* A compile that goes on past its timeout still uses the backend. Its thread may be the last user of
- * the device, so the mock lives until the device is closed. */
+/* A compile that goes on past its timeout still uses the backend. Its thread may be the last user
+ * of the device, so the mock lives until the device is closed. */
 static void recover_waits_for_a_compile_that_is_late(void **state) {
     (void)state;
     mock *m = mock_create(&(mock_spec){.slots = all_runs | MOCK_LOSS | MOCK_BIT(destroy)});
