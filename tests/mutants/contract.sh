@@ -10,23 +10,23 @@ export VYRE_CACHE_LIMIT=0 VYRE_DIALECT_PATH=none VYRE_ROUTES=off # a cache would
 statements=120
 list=$(dirname "${BASH_SOURCE[0]}")/contract.toml
 
-# One mutant, or none for the name `none`: a line, and whether it is as it should be. A mutant meets only
-# the tests with its number, or its first word, in their name (only.c). It is found if one fails, or if the process ends or stands still.
+# One mutant: a line, and whether it is as it should be. A mutant meets only the tests with its number, or its
+# first word, in their name (only.c). It is found if one fails, or if the process ends or stands still. These
+# tests must pass without it (the name none-WORD), and all tests of the program (the name none).
 try() {
-    local folder=$1 name=$2 test=$3 status=0 word=${2%%-*} answer verdict
+    local folder=$1 name=$2 test=$3 status=0 word=${2#none-} answer verdict
+    word=${word%%-*}
+    [[ $word == S[0-9]* ]] && word+=_ # S9 is not S97
+    [[ $name == none* ]] || export MUTANT=$name
+    [ "$name" = none ] || export MUTANT_TESTS="*_$word*"
     answer=$(mktemp)
-    if [ "$name" = none ]; then
-        timeout 60 "$folder/$test" >"$answer" 2>&1 || status=$?
+    timeout 60 "$folder/$test" >"$answer" 2>&1 || status=$?
+    if ! grep -q '^\[ RUN ' "$answer"; then
+        verdict=NO-TEST # none has it in its name
+    elif [[ $name == none* ]]; then
         verdict=$([ "$status" = 0 ] && echo passes || echo WRONG)
     else
-        [[ $word == S[0-9]* ]] && word+=_ # S9 is not S97
-        MUTANT=$name MUTANT_TESTS="*_$word*" timeout 60 "$folder/$test" >"$answer" 2>&1 || status=$?
-        verdict=found
-        if ! grep -q '^\[ RUN ' "$answer"; then
-            verdict=NO-TEST # none has it in its name
-        elif [ "$status" = 0 ]; then
-            verdict=SURVIVES
-        fi
+        verdict=$([ "$status" = 0 ] && echo SURVIVES || echo found)
     fi
     printf '%-9s %-45s %s\n' "$verdict" "$name" "$test"
     [[ $verdict == found || $verdict == passes ]] || tail -n 12 "$answer" | sed 's/^/    /'
@@ -56,12 +56,13 @@ if [ $# -gt 0 ]; then
 fi
 report=$(mktemp)
 start=$SECONDS
-{ awk '{ print "none", $2 }' <<<"$rows" | sort -u; echo "$rows"; } |
+without=$(awk '{ print "none", $2; sub(/-.*/, "", $1); print "none-" $1, $2 }' <<<"$rows" | sort -u)
+printf '%s\n' "$without" "$rows" |
     xargs -P "$(nproc)" -L 1 bash "${BASH_SOURCE[0]}" --try "$folder" >"$report" || true
 grep -vE '^(found|passes) ' "$report" || true
 total=$(grep -c . <<<"$rows") good=$(grep -c '^found ' "$report" || true)
-tests=$(awk '{ print $2 }' <<<"$rows" | sort -u | grep -c .) passed=$(grep -c '^passes ' "$report" || true)
+runs=$(grep -c . <<<"$without") passed=$(grep -c '^passes ' "$report" || true)
 rm -f "$report"
-printf 'contract: %d of %d mutants found, %d of %d tests pass without one, %d s\n' "$good" "$total" "$passed" \
-    "$tests" $((SECONDS - start))
-[ "$good" = "$total" ] && [ "$passed" = "$tests" ]
+printf 'contract: %d of %d mutants found, %d of %d runs pass without one, %d s\n' "$good" "$total" "$passed" \
+    "$runs" $((SECONDS - start))
+[ "$good" = "$total" ] && [ "$passed" = "$runs" ]
