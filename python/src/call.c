@@ -20,6 +20,27 @@ static bool has_stream(const call *self) {
     return self->config.flags & VYRE_DISPATCH_STREAM;
 }
 
+static bool keeps_stream(const array *given) {
+    return given->has_stream && vyre_device_features(given->device->device) & VYRE_FEATURE_STREAMS;
+}
+
+static void follow(call *self, const array *given) {
+    self->config.flags |= VYRE_DISPATCH_STREAM;
+    self->config.stream = given->stream;
+}
+
+/* Finds the stream that an array keeps. Tensors of other libraries get ready for it, also those
+ * that stand before the array. */
+static void find_stream(call *self) {
+    for (size_t i = 0; i < self->spec->count && !has_stream(self); i++) {
+        PyObject *object = self->operands[i].object;
+        if (object && PyObject_TypeCheck(object, python.array_type) &&
+            keeps_stream((array *)object)) {
+            follow(self, (array *)object);
+        }
+    }
+}
+
 /* Refuses a call whose arrays are on different devices, or come from different streams. */
 static int meet(call *self, size_t index) {
     const array *given = (array *)self->operands[index].array.array;
@@ -30,19 +51,17 @@ static int meet(call *self, size_t index) {
             vyre_device_name(given->device->device), vyre_device_name(self->where->device));
     }
     self->where = given->device;
-    if (!given->has_stream ||
-        !(vyre_device_features(given->device->device) & VYRE_FEATURE_STREAMS)) {
+    if (!keeps_stream(given)) {
         return 0;
     }
     if (has_stream(self) && self->config.stream != given->stream) {
         return error_refuse(ERROR_VALUE,
                             "pass the array of the other library itself, or share both on one "
                             "stream",
-                            "%s was shared on another stream than an argument before it",
+                            "%s was shared on another stream than the other arrays",
                             self->spec->arguments[index].where);
     }
-    self->config.flags |= VYRE_DISPATCH_STREAM;
-    self->config.stream = given->stream;
+    follow(self, given);
     return 0;
 }
 
@@ -135,6 +154,7 @@ static int separate_all(call *self) {
 
 /* Outputs come last, because they are made on the device of the other arguments. */
 int call_open(call *self) {
+    find_stream(self);
     for (size_t i = 0; i < self->spec->count; i++) {
         if (open_given(self, i)) {
             return -1;

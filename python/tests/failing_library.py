@@ -116,6 +116,7 @@ def warm():
         "explain": lambda: vyre.explain(saxpy, 2.0, x, y),
         "bench": lambda: vyre.bench(saxpy, 2.0, x, y, devices=[DEVICE], seconds=1e-4),
         "info": vyre.info,
+        "pinned": lambda: vyre.pinned_empty(5, "f4").fill(1),
     }
     if DEVICE == "cpu":
         acts["share"] = lambda: vyre.from_dlpack(x)

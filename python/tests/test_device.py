@@ -343,6 +343,8 @@ def test_arrays_that_keep_different_streams_do_not_meet(cuda, saxpy):
     with pytest.raises(ValueError, match="argument `y` was shared on another stream"):
         saxpy(1.0, keep(a, 1), keep(b, 2))
     saxpy(1.0, keep(a, 1), keep(b, 1))
+    for order in ((Shares(a), keep(b, 2)), (keep(a, 2), Shares(b))):
+        saxpy(1.0, *order)  # the tensor gets ready for the stream of the array
 
 
 def test_an_array_keeps_its_stream_alive():

@@ -50,6 +50,7 @@ acts = {
     "arrays": lambda: both(a),
     "parts": lambda: a[2:4].numpy(),
     "shared": lambda: vyre.from_dlpack(a),
+    "pinned": lambda: vyre.pinned_empty(5, "f4").fill(1),
     "refused": refused,
     "mistaken": mistaken,
     "facts": lambda: vyre.ops.sort.keys_u32._facts and vyre._vyre.operation("sort.keys_u32"),
