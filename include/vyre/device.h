@@ -181,9 +181,9 @@ typedef struct vyre_binding {
 
 /* Runs on resident buffers and waits. `bindings` has every argument, `out` buffers included. A
  * binding without a name is the argument at its position; one with a name may stand anywhere. Each
- * buffer must have exactly the size that the program states. It must be aligned to its elements,
- * and on the cuda backend to 16 bytes. Only read-only arguments may share memory. Outputs stay on
- * the device. `out_timing` may be NULL.
+ * buffer must have exactly the size that the program states, and be aligned to its elements. Runs
+ * on the cuda backend are fastest if all buffers are aligned to 16 bytes. Only read-only arguments
+ * may share memory. Outputs stay on the device. `out_timing` may be NULL.
  *
  * With VYRE_DISPATCH_STREAM in `config->flags`, the run starts after the work that the caller has
  * put into `config->stream`, and later work of that stream starts after the run. Devices without
