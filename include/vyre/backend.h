@@ -553,8 +553,10 @@ struct vyre_backend_slots {
 
     /* Since 1.3. Pins host memory, so that the device copies it directly. The memory stays valid
      * until the host calls memory_unpin, which it does before `shutdown` and `try_recover`. The
-     * backend sets `out_pin` to a number for memory_unpin, or to 0 if there is nothing to undo.
-     * Default of both slots: they do nothing. */
+     * backend sets `out_pin` to a number for memory_unpin, or to 0 if there is nothing to undo. The
+     * host calls the slot again for such memory when another device unpins it. Calls of both slots
+     * never overlap. They must not write to the log, whose callback may call vyre/memory.h. Default
+     * of both slots: they do nothing. */
     vyre_status (*memory_pin)(const vyre_backend *backend, void *memory, size_t size,
                               uint64_t *out_pin);
     /* Undoes memory_pin. After a failure the memory is still pinned. Must succeed on a lost device.

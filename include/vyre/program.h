@@ -221,9 +221,9 @@ VYRE_API const vyre_ir *vyre_program_ir(const vyre_program *program);
 VYRE_API const char *vyre_program_name(const vyre_program *program);
 
 /* Writes the sides of a buffer, slowest first, as sizes for vyre_size_eval, and returns their
- * number: 2 for `[height][width]`, at most VYRE_MOST_DIMENSIONS. Scalars, and buffers without
- * a declared size, have none. Programs from the binary form and from the builder have one side for
- * each buffer: its length. */
+ * number: 2 for `[height][width]`, at most VYRE_MOST_DIMENSIONS. Scalars, and buffers without a
+ * declared size, have none. Only programs from text have several sides: in those from the binary
+ * form and from the builder, the one side of a buffer is its length. */
 enum { VYRE_MOST_DIMENSIONS = 3 };
 VYRE_API uint32_t vyre_program_sides(const vyre_program *program, uint32_t argument,
                                      uint32_t out_sizes[VYRE_MOST_DIMENSIONS]);

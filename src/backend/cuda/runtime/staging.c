@@ -14,7 +14,7 @@
 enum { LEAST_PART_BYTES = 256 << 10, MOST_PART_BYTES = 1 << 20, WANTED_PARTS = 32 };
 enum { STAGING_BYTES = CUDA_STAGING_PARTS * MOST_PART_BYTES };
 
-/* Waking helpers takes about as long as one core takes for half of this. */
+/* Waking helpers takes about as long as one core needs to copy half of this. */
 enum { SHARED_BYTES = 2 << 20 };
 
 static CUresult make_staging(cuda_device *device, cuda_staging *staging) {
@@ -154,8 +154,8 @@ static CUresult download_parts(const worker *w) {
     return result ? result : land(w, &before);
 }
 
-/* Copies parts until none is left. After a failure the device has no part of this thread any more:
- * the next copy uses the same memory. */
+/* Copies parts until none is left. After a failure it waits until the device no longer uses this
+ * thread's staging: the next copy does. */
 static void work(const worker *w) {
     cuda_stream *stream = w->copy->stream;
     CUresult result = w->copy->is_upload ? upload_parts(w) : download_parts(w);
@@ -249,8 +249,8 @@ static bool start(cuda_device *device, cuda_helper *helper) {
     return started;
 }
 
-/* As many as a copy can use and CPUs are there besides the caller's; fewer if the system does not
- * give more, since a copy needs none. In the lock. */
+/* Starts as many as the copy can use, at most one for each CPU besides the caller's. If the system
+ * refuses some, the copy does without them. In the lock. */
 static void start_some(cuda_device *device, uint32_t wanted) {
     cuda_helpers *helpers = &device->helpers;
     wanted = wanted < helpers->most ? wanted : helpers->most;

@@ -63,8 +63,9 @@ void cuda_helpers_deinit(cuda_helpers *helpers);
 /* Ends the threads and frees their memory. No copy is under way. In the device's context. */
 void cuda_helpers_close(struct cuda_device *device);
 
-/* Copies through staging, with helpers if it is large enough. The device has read `host` when the
- * stream was waited for; a download is complete when this returns. */
+/* Copies through staging, with helpers if it is large enough. When this returns, a download is
+ * complete, and the caller may change what it uploads; the device has it when the stream was waited
+ * for. */
 VYRE_MUST_USE CUresult cuda_staging_copy(struct cuda_stream *stream, void *host,
                                          CUdeviceptr address, uint64_t bytes, bool is_upload);
 void cuda_staging_free(struct cuda_device *device, cuda_staging *staging);
