@@ -117,11 +117,19 @@ bool fake_pages_hold(const void *address) {
     return holds(pages, address, 1) || holds(registered, address, 1);
 }
 
+static bool overlaps(const area *list, const uint8_t *start, size_t bytes) {
+    while (list && !(list->start < start + bytes && start < list->start + list->bytes)) {
+        list = list->next;
+    }
+    return list;
+}
+
 CUresult fake_register(void *start, size_t bytes) {
-    for (const area *at = registered; at; at = at->next) {
-        if (at->start < (uint8_t *)start + bytes && (uint8_t *)start < at->start + at->bytes) {
-            return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-        }
+    if (overlaps(pages, start, bytes)) {
+        return ERROR_INVALID_VALUE; /* they are pinned already */
+    }
+    if (overlaps(registered, start, bytes)) {
+        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     }
     area *made = malloc(sizeof *made);
     *made = (area){start, bytes, registered};

@@ -91,7 +91,6 @@ vyre_status cuda_fill(cuda_stream *stream, CUdeviceptr to, size_t bytes, const v
     return cuda_check(device, result, "filling %zu bytes", bytes);
 }
 
-/* A program may have registered it on its own, and other devices of this backend do. */
 static vyre_status refuse_registered(const cuda_device *device, size_t size) {
     return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
                             "unregister it first (cuMemHostUnregister, cudaHostUnregister)",
@@ -104,13 +103,14 @@ vyre_status cuda_pin(cuda_device *device, void *memory, size_t size, uint64_t *o
     *out_pin = 0;
     VYRE_TRY(cuda_check_lost(device));
     VYRE_TRY(cuda_device_enter(device, &before));
-    CUresult result = device->cuda->cuMemHostRegister(
-        memory, size, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
-    vyre_status status;
-    if (result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) {
-        status = is_pinned(device, memory, size) ? VYRE_OK : refuse_registered(device, size);
-    } else {
-        status = cuda_check(device, result, "pinning %zu bytes of host memory", size);
+    vyre_status status = VYRE_OK;
+    /* Another library may have pinned it, and other devices of this backend do. */
+    if (!is_pinned(device, memory, size)) {
+        CUresult result = device->cuda->cuMemHostRegister(
+            memory, size, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+        status = result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+                     ? refuse_registered(device, size)
+                     : cuda_check(device, result, "pinning %zu bytes of host memory", size);
         *out_pin = status ? 0 : (uintptr_t)memory;
     }
     cuda_device_leave(device, before);
