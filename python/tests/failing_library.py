@@ -109,7 +109,7 @@ def warm():
         "array": lambda: here.array(x).numpy(),
         "fill": lambda: here.zeros(5),
         "part": lambda: a[2:4].fill(1),
-        "export": lambda: np.from_dlpack(a),
+        "export": lambda: a.__dlpack__(max_version=(1, 0)),
         "mistaken": mistaken,
         "operation": lambda: vyre.Kernel.from_operation("sort.keys_u32"),
         "sort": lambda: vyre.ops.sort.keys_u32(np.arange(9, dtype=np.uint32), device=DEVICE),
