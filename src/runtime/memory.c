@@ -23,7 +23,8 @@ typedef struct pin {
 typedef struct region {
     uint8_t *start;
     size_t size;
-    void *block; /* what is to be freed; NULL: the memory is the caller's */
+    void *block;  /* what is to be freed; NULL: the memory is the caller's */
+    bool is_left; /* nobody got it, and a device did not unpin it: it is freed when that one goes */
     pin *pins;
     struct region *next;
 } region;
@@ -158,7 +159,9 @@ static vyre_status add(region *made) {
         status = pin_on(made, device);
     }
     vyre_status left = status ? drop(&regions) : VYRE_OK;
-    if (left && !made->block) { /* memory of our own that a device still has is never freed */
+    if (left && made->block) {
+        made->is_left = true;
+    } else if (left) {
         status = vyre_status_annotate(status, "another device still has it pinned: unpin it");
     }
     vyre_status_free(left);
@@ -173,7 +176,7 @@ static vyre_status add_region(void *block, void *start, size_t size) {
         vyre_free(block);
         return vyre_no_memory("to pin %zu bytes", size);
     }
-    *made = (region){start, size, block, NULL, NULL};
+    *made = (region){.start = start, .size = size, .block = block};
     lock_all();
     vyre_status status = add(made);
     unlock_all();
@@ -248,7 +251,7 @@ void vyre_memory_attach(vyre_device *device) {
     device->next_prepared = devices;
     devices = device;
     for (region *r = regions; r; r = r->next) {
-        status = vyre_first_failure(status, pin_on(r, device));
+        status = r->is_left ? status : vyre_first_failure(status, pin_on(r, device));
     }
     unlock_all();
     log_status(status);
@@ -257,12 +260,26 @@ void vyre_memory_attach(vyre_device *device) {
 /* A pin of one device may have served another one of the same backend, which now needs its own. */
 static vyre_status pin_for_others(region *r) {
     vyre_status status = VYRE_OK;
-    for (vyre_device *device = devices; device; device = device->next_prepared) {
+    for (vyre_device *device = devices; device && !r->is_left; device = device->next_prepared) {
         if (!*find_pin(r, device)) {
             status = vyre_first_failure(status, pin_on(r, device));
         }
     }
     return status;
+}
+
+/* Unpins a region from a device that goes. Returns whether the region is to be freed with it, which
+ * is never done with memory that the device did not unpin. */
+static bool leave(region *r, const vyre_device *device, vyre_status *status) {
+    pin **own = find_pin(r, device);
+    if (!*own) {
+        return false;
+    }
+    vyre_status failed = unpin(own, true);
+    bool is_last = !failed && r->is_left && !r->pins;
+    *status = vyre_first_failure(*status, failed);
+    *status = vyre_first_failure(*status, pin_for_others(r));
+    return is_last;
 }
 
 void vyre_memory_detach(vyre_device *device) {
@@ -275,11 +292,11 @@ void vyre_memory_detach(vyre_device *device) {
     if (*at) {
         *at = device->next_prepared;
     }
-    for (region *r = regions; r; r = r->next) {
-        pin **own = find_pin(r, device);
-        if (*own) {
-            status = vyre_first_failure(status, unpin(own, true));
-            status = vyre_first_failure(status, pin_for_others(r));
+    for (region **each = &regions; *each;) {
+        if (leave(*each, device, &status)) {
+            status = vyre_first_failure(status, drop(each));
+        } else {
+            each = &(*each)->next;
         }
     }
     unlock_all();

@@ -175,6 +175,28 @@ static void failures_of_a_device_are_told(void **state) {
     mock_free(second);
 }
 
+/* Memory that could neither be given out nor unpinned goes with the device that has it. */
+static void memory_of_nobody_is_freed_later(void **state) {
+    (void)state;
+    mock *first = make_mock(), *second = make_mock();
+    vyre_device *one = open_prepared(first), *two = open_prepared(second);
+    void *memory;
+    mock_fail(first, MOCK_memory_pin, 1, VYRE_FAIL_OUT_OF_MEMORY, NULL);
+    mock_fail(second, MOCK_memory_unpin, 1, VYRE_FAIL_BACKEND, NULL);
+    expect_fail(vyre_memory_allocate(10, &memory), VYRE_STATUS_OUT_OF_MEMORY, "for device mock");
+    expect_calls(first, 1, 0);
+    expect_calls(second, 1, 1);
+    vyre_device_release(one);
+    one = open_prepared(first);
+    expect_calls(first, 0, 0);
+    vyre_device_release(two);
+    expect_calls(second, 0, 1);
+    expect_calls(first, 0, 0);
+    vyre_device_release(one);
+    mock_free(first);
+    mock_free(second);
+}
+
 /* Calls of a callback of the log that work. */
 static void allocate_for_message(void *user, vyre_log_level level, const char *message) {
     void *memory;
@@ -311,6 +333,7 @@ int main(void) {
         cmocka_unit_test(memory_may_be_allocated_while_a_device_is_lost),
         cmocka_unit_test(wrong_addresses_are_refused),
         cmocka_unit_test(failures_of_a_device_are_told),
+        cmocka_unit_test(memory_of_nobody_is_freed_later),
         cmocka_unit_test(callbacks_of_the_log_may_allocate),
         cmocka_unit_test(backends_without_the_slots_take_it),
         cmocka_unit_test(every_allocation_may_fail),
