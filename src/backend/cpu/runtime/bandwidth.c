@@ -7,9 +7,9 @@
 #include "backend/cpu/runtime/memory.h"
 #include "backend/cpu/runtime/pool.h"
 #include "backend/cpu/runtime/profile.h"
-#include "backend/cpu/runtime/recall.h"
 #include "base/clock.h"
 #include "base/number.h"
+#include "store/recall.h"
 
 /* More than caches keep, in pieces that a thread reads at a time; again and again for a while,
  * since others on the machine disturb, and the best round tells. */
@@ -42,7 +42,7 @@ static void read_number(void) {
     uint64_t number;
     bool too_large = false;
     describe(&key);
-    if (cpu_recall(kind, &key, &found) && found.data[found.size - 1] == '\n' &&
+    if (vyre_recall(kind, &key, &found) && found.data[found.size - 1] == '\n' &&
         vyre_u64_parse(found.data, found.size - 1, 10, &number, &too_large) && !too_large) {
         atomic_store(&known, number);
     }
@@ -55,7 +55,7 @@ static void write_number(uint64_t number) {
     describe(&key);
     vyre_strbuf_u64(&text, number);
     vyre_strbuf_puts(&text, "\n");
-    cpu_remember(kind, &key, &text);
+    vyre_remember(kind, &key, &text);
     vyre_strbuf_free(&key);
     vyre_strbuf_free(&text);
 }

@@ -2,26 +2,11 @@
 
 #include <string.h>
 
-#include <sys/stat.h>
-
 #include "backend/cpu/runtime/profile.h"
-#include "backend/cpu/runtime/recall.h"
 #include "base/environment.h"
+#include "store/recall.h"
 
 static const char kind[] = "llvm";
-
-/* What changes when a file does. */
-static void describe_file(const char *path, vyre_strbuf *out) {
-    struct stat found;
-    if (!stat(path, &found)) {
-        vyre_strbuf_printf(out, "%llu %llu %llu %lld.%09ld %lld.%09ld",
-                           (unsigned long long)found.st_dev, (unsigned long long)found.st_ino,
-                           (unsigned long long)found.st_size, (long long)found.st_mtim.tv_sec,
-                           found.st_mtim.tv_nsec, (long long)found.st_ctim.tv_sec,
-                           found.st_ctim.tv_nsec);
-    }
-    vyre_strbuf_putc(out, '\n');
-}
 
 /* Everything that decides which library the linker finds, and what it says of the CPU. */
 static void describe_search(const char *name, const char *llvmlite, vyre_strbuf *out) {
@@ -30,19 +15,19 @@ static void describe_search(const char *name, const char *llvmlite, vyre_strbuf 
     cpu_identity(out);
     vyre_strbuf_printf(out, "\n%s\n%s\n%s\n", name ? name : "", llvmlite ? llvmlite : "",
                        folders ? folders : "");
-    describe_file("/etc/ld.so.cache", out);
+    vyre_describe_file("/etc/ld.so.cache", out);
 }
 
 /* The text begins behind a line about the library's file and one with its path. */
 bool cpu_library_recall(const char *name, const char *llvmlite, vyre_strbuf *out_text) {
     vyre_strbuf key = {0}, found = {0}, file = {0};
     describe_search(name, llvmlite, &key);
-    bool known = cpu_recall(kind, &key, &found);
+    bool known = vyre_recall(kind, &key, &found);
     char *line = known ? strchr(found.data, '\n') : NULL;
     char *end = line ? strchr(line + 1, '\n') : NULL;
     if (end) {
         *line = '\0';
-        describe_file(found.data, &file);
+        vyre_describe_file(found.data, &file);
         size_t size = (size_t)(end - line); /* of the second line with its end */
         known = !file.failed && file.size == size && !memcmp(file.data, line + 1, size);
         vyre_strbuf_add(out_text, end + 1, found.size - (size_t)(end + 1 - found.data));
@@ -59,9 +44,9 @@ void cpu_library_remember(const char *name, const char *llvmlite, const char *pa
     describe_search(name, llvmlite, &key);
     if (path[0] == '/' && !strchr(path, '\n')) {
         vyre_strbuf_printf(&value, "%s\n", path);
-        describe_file(path, &value);
+        vyre_describe_file(path, &value);
         vyre_strbuf_add(&value, text->data, text->size);
-        cpu_remember(kind, &key, &value);
+        vyre_remember(kind, &key, &value);
     }
     vyre_strbuf_free(&key);
     vyre_strbuf_free(&value);

@@ -1,6 +1,8 @@
-#include "backend/cpu/runtime/recall.h"
+#include "store/recall.h"
 
 #include <string.h>
+
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -21,7 +23,7 @@ static void file_name(const char *kind, const vyre_strbuf *key, vyre_strbuf *out
                        (unsigned long long)vyre_hash(vyre_strbuf_string(key), key->size));
 }
 
-bool cpu_recall(const char *kind, const vyre_strbuf *key, vyre_strbuf *out_value) {
+bool vyre_recall(const char *kind, const vyre_strbuf *key, vyre_strbuf *out_value) {
     vyre_store_place place = {.folder = -1};
     vyre_strbuf name = {0}, found = {0};
     file_name(kind, key, &name);
@@ -40,7 +42,7 @@ bool cpu_recall(const char *kind, const vyre_strbuf *key, vyre_strbuf *out_value
     return fits && !out_value->failed;
 }
 
-void cpu_remember(const char *kind, const vyre_strbuf *key, const vyre_strbuf *value) {
+void vyre_remember(const char *kind, const vyre_strbuf *key, const vyre_strbuf *value) {
     vyre_store_place place = {.folder = -1};
     vyre_strbuf text = {0}, path = {0};
     vyre_status status = is_kept() ? vyre_store_open(&place, true) : VYRE_OK;
@@ -57,4 +59,16 @@ void cpu_remember(const char *kind, const vyre_strbuf *key, const vyre_strbuf *v
     vyre_store_close(&place);
     vyre_strbuf_free(&text);
     vyre_strbuf_free(&path);
+}
+
+void vyre_describe_file(const char *path, vyre_strbuf *out) {
+    struct stat found;
+    if (!stat(path, &found)) {
+        vyre_strbuf_printf(out, "%llu %llu %llu %lld.%09ld %lld.%09ld",
+                           (unsigned long long)found.st_dev, (unsigned long long)found.st_ino,
+                           (unsigned long long)found.st_size, (long long)found.st_mtim.tv_sec,
+                           found.st_mtim.tv_nsec, (long long)found.st_ctim.tv_sec,
+                           found.st_ctim.tv_nsec);
+    }
+    vyre_strbuf_putc(out, '\n');
 }
