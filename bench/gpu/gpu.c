@@ -1,6 +1,7 @@
-/* The cuda backend on a GPU, beside the driver's own interface and bench/gpu/baseline.cu:
+/* Backends on a GPU, GPU_DEVICE or cuda, beside the driver's own interface and bench/gpu/baseline.cu:
  *
- *     gpu_bench overheads     enqueue, wait and replay against the same kernels through the driver
+ *     gpu_bench overheads     cuda alone: enqueue, wait and replay against the same kernels
+ *                             through the driver
  *     gpu_bench compile       cold, and from the cache on disk, of all kernels
  *     gpu_bench workloads     bench/kernels and operations of the library, by their ids, on
  * resident data at baseline.cu's sizes, device time

@@ -23,6 +23,15 @@ part() {
     timeout -k 5 "$seconds" "$@" 2>&1 | tail -n 80 || { status=1 && echo "FAILED"; }
 }
 
+# The same on each backend of the GPU.
+on_each() {
+    local device
+    for device in ${GPU_DEVICES:-cuda opencl vulkan}; do
+        echo "== $device"
+        GPU_DEVICE=$device part "$@"
+    done
+}
+
 wanted() {
     [[ $parts = *" $1 "* ]]
 }
@@ -72,12 +81,14 @@ routing() {
 }
 
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem --format=csv,noheader 2>&1 | head -1
+. tests/gpu/drivers.sh
+register_drivers "$carry"
 cd "$work" || exit 1
 if wanted overheads; then part 60 "$carry/gpu_bench" overheads; fi
-if wanted compile; then part 120 "$carry/gpu_bench" compile; fi
+if wanted compile; then on_each 120 "$carry/gpu_bench" compile; fi
 if wanted transfer; then transfers; fi
 if wanted baseline; then baseline; fi
-if wanted workloads; then part 240 "$carry/gpu_bench" workloads; fi
+if wanted workloads; then on_each 240 "$carry/gpu_bench" workloads; fi
 if wanted library; then part 200 "$carry/bench_library" cuda; fi
 if wanted routing; then routing; fi
 rm -rf "$work"

@@ -3,14 +3,16 @@
 # build/carry). Every part runs whatever became of the others, within its own time; the last lines say
 # what came out.
 #
+# The parts of a device run for each of GPU_DEVICES, by default cuda, opencl and vulkan on the same GPU.
+#
 #   tests/gpu/run.sh [CARRY [PROGRAMS [PROCESSES]]]      build/carry, 20000 random programs, 16 processes
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 4
 carry=$(realpath "${1:-build/carry}")
 programs=${2:-20000}
 processes=${3:-16}
-device=${GPU_DEVICE:-cuda}
-export GPU_DEVICE=$device KERNELS=$carry/kernels VYRE_CACHE_LIMIT=0
+devices=${GPU_DEVICES:-cuda opencl vulkan}
+export KERNELS=$carry/kernels VYRE_CACHE_LIMIT=0
 logs=${OUT:-$(mktemp -d)}
 mkdir -p "$logs"
 passed=() failed=()
@@ -32,7 +34,7 @@ part() {
 
 # Random programs in several processes, each with seeds of its own.
 conform() {
-    local each=$(((programs + processes - 1) / processes)) i status=0 jobs=()
+    local device=$1 each=$(((programs + processes - 1) / processes)) i status=0 jobs=()
     for ((i = 0; i < processes; i++)); do
         "$carry/vyre" conform -b "$device" --suite small,random --programs "$each" --seed $((1 + i * each)) --runs 1 \
             >"$logs/conform.$i" 2>&1 &
@@ -47,12 +49,12 @@ conform() {
 
 # The kernels of the workloads, each output against its known hash.
 workload_bytes() {
-    PEER_DEVICE=$device bench/peers/run --hashes --add "ours=$carry/ours"
+    PEER_DEVICE=$1 bench/peers/run --hashes --add "ours=$carry/ours"
 }
 
 # The library's operations in all their forms, against their oracles.
 operations() {
-    local test status=0
+    local device=$1 test status=0
     for test in "$carry"/tests/test_ops_*; do
         LD_LIBRARY_PATH=$carry/tests VYRE_TEST_DEVICES=$device "$test" 2>&1 || status=1
     done
@@ -94,7 +96,7 @@ examples() {
 }
 
 sanitized() {
-    compute-sanitizer --tool memcheck --error-exitcode 9 "$carry/vyre" conform -b "$device" --suite small,random --programs 40 --seed 1 --runs 1
+    compute-sanitizer --tool memcheck --error-exitcode 9 "$carry/vyre" conform -b cuda --suite small,random --programs 40 --seed 1 --runs 1
 }
 
 preferred() {
@@ -103,29 +105,42 @@ preferred() {
 
 # timeout(1) starts programs, so parts that are functions run in a bash of their own.
 export -f conform workload_bytes operations honesty known examples sanitized preferred
-export carry programs processes device logs
+export carry programs processes logs
+
+# What holds for every device; its parts are called DEVICE_PART.
+device_parts() {
+    local device=$1
+    export GPU_DEVICE=$device
+    echo "== $device"
+    "$carry/vyre" backends "$device" | head -20
+    part "${device}_some" 300 "$carry/vyre" conform -b "$device" --programs 200 --seed 900001 --runs 1
+    part "${device}_workload_bytes" 200 bash -c "workload_bytes $device"
+    part "${device}_operations" 200 bash -c "operations $device"
+    part "${device}_laws" 200 "$carry/vyre" ops check -b "$device"
+}
+
+cuda_parts() {
+    local drill
+    part preferred 60 bash -c preferred
+    part honesty 120 bash -c honesty
+    for drill in artifact turns arithmetic halves share copies timeout trap cancel memory; do
+        part "$drill" 120 "$carry/gpu_drills" "$drill"
+    done
+}
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>&1 | head -4
-"$carry/vyre" backends "$device" | head -20
-part preferred 60 bash -c preferred
-part artifact 60 "$carry/gpu_drills" artifact
-part honesty 120 bash -c honesty
-part conform_some 300 "$carry/vyre" conform -b "$device" --programs 200 --seed 900001 --runs 1
+. tests/gpu/drivers.sh
+register_drivers "$carry"
+for device in $devices; do
+    device_parts "$device"
+done
+GPU_DEVICE=cuda
+case " $devices " in *" cuda "*) cuda_parts ;; esac
 part known 60 bash -c known
 part examples 120 bash -c examples
-part workload_bytes 200 bash -c workload_bytes
-part operations 200 bash -c operations
-part laws 200 "$carry/vyre" ops check -b "$device"
-part turns 90 "$carry/gpu_drills" turns
-part arithmetic 90 "$carry/gpu_drills" arithmetic
-part halves 90 "$carry/gpu_drills" halves
-part share 60 "$carry/gpu_drills" share
-part copies 120 "$carry/gpu_drills" copies
-part timeout 60 "$carry/gpu_drills" timeout
-part trap 60 "$carry/gpu_drills" trap
-part cancel 90 "$carry/gpu_drills" cancel
-part memory 60 "$carry/gpu_drills" memory
-part conform 400 bash -c conform
+for device in $devices; do
+    part "${device}_conform" 400 bash -c "conform $device"
+done
 if command -v compute-sanitizer >/dev/null; then
     part sanitizer 120 bash -c sanitized
 else
