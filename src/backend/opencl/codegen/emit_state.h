@@ -12,6 +12,7 @@
 #include "backend/opencl/codegen/emit.h"
 #include "backend/opencl/codegen/write.h"
 #include "base/vec.h"
+#include "ir/lookup.h"
 
 /* A block that is open. */
 typedef struct emit_open {
