@@ -109,8 +109,7 @@ static void write_length(emit *e, uint32_t inst) {
     char text[64];
     if (vyre_resource_is_global(row)) {
         uint32_t home = vyre_resource_is_field(row) ? row->size : resource;
-        snprintf(text, sizeof text, "(uint)%s",
-                 opencl_parameter_name(e, OPENCL_LENGTH, home).text);
+        snprintf(text, sizeof text, "(uint)%s", opencl_parameter_name(e, OPENCL_LENGTH, home).text);
     } else {
         snprintf(text, sizeof text, "%uu", row->length);
     }
@@ -197,7 +196,15 @@ static void mention_line(emit *e, uint32_t inst) {
 }
 
 void opencl_emit_unknown(emit *e, uint32_t inst) {
-    e->unknown = vyre_inst_op(&e->ir->insts[inst]);
+    const vyre_inst *i = &e->ir->insts[inst];
+    bool is_subgroup = vyre_inst_effects(i) & VYRE_EFFECT_SUBGROUP || i->op == VYRE_OP_LANE ||
+                       i->op == VYRE_OP_SUBGROUP_ID;
+    if (is_subgroup) { /* that pass/subgroup.h left as it was */
+        e->lack = "subgroups";
+        e->fix = "use another backend";
+    } else {
+        e->unknown = vyre_inst_op(i);
+    }
 }
 
 void opencl_emit_barrier(emit *e) {
@@ -399,8 +406,7 @@ static bool write_phase(emit *e, uint32_t index, vyre_strbuf *out) {
     opencl_emit_block(e, vyre_phase_block(e->phase));
     put_kernel(e, index, out);
     e->info->parameter_count = (uint32_t)e->parameters.count;
-    e->info->parameters =
-        vyre_alloc_array(e->parameters.count, sizeof *e->info->parameters);
+    e->info->parameters = vyre_alloc_array(e->parameters.count, sizeof *e->info->parameters);
     if (e->info->parameters && e->parameters.count) {
         memcpy(e->info->parameters, e->parameters.items,
                e->parameters.count * sizeof *e->info->parameters);

@@ -1,8 +1,8 @@
 /* A program as OpenCL C 1.2: a kernel a phase, called phase_N, one invocation a work-item.
  *
- * A kernel has one parameter for each array that it touches, and for each other fact of the run that
- * it uses a word of 64 bits. Where the device has no room for so many words, they are in a buffer,
- * the frame. The list of a phase says what each parameter is. */
+ * A kernel has one parameter for each array that it touches, and for each other fact of the run
+ * that it uses a word of 64 bits. Where the device has no room for so many words, they are in a
+ * buffer, the frame. The list of a phase says what each parameter is. */
 #ifndef VYRE_OPENCL_CODEGEN_EMIT_H
 #define VYRE_OPENCL_CODEGEN_EMIT_H
 

@@ -1,5 +1,6 @@
 /* Control flow: structured blocks are blocks of C. Only who leaves an inlined call or the phase out
- * of the middle of something else jumps to a label. Every loop that may run for long can be stopped.
+ * of the middle of something else jumps to a label. Every loop that may run for long can be
+ * stopped.
  */
 #include <stdio.h>
 
@@ -107,8 +108,8 @@ static void write_inline(emit *e, uint32_t inst) {
     }
 }
 
-/* Stopping. In a phase without barriers whoever sees the stop word ends. Where a workgroup waits for
- * itself in a loop, it looks together and ends together. In other loops of such a phase an
+/* Stopping. In a phase without barriers whoever sees the stop word ends. Where a workgroup waits
+ * for itself in a loop, it looks together and ends together. In other loops of such a phase an
  * invocation leaves the loop, and all end together at the next place that all reach. */
 
 static void count_turns(emit *e, uint32_t loop) {
@@ -275,8 +276,7 @@ void opencl_emit_control(emit *e, uint32_t inst) {
     bool begins = e->facts.has_barriers && e->alone == VYRE_NONE &&
                   !opencl_has_barrier(e->ir, inst) && count_open_loops(e, inst);
     if (begins) {
-        bool is_simple =
-            vyre_op_is_loop(e->ir->insts[inst].op) && count_open_loops(e, inst) == 1;
+        bool is_simple = vyre_op_is_loop(e->ir->insts[inst].op) && count_open_loops(e, inst) == 1;
         e->alone = inst;
         e->may_halt = e->may_halt || !is_simple;
     }

@@ -46,8 +46,8 @@ void opencl_emit_pointers(emit *e, vyre_strbuf *out) {
         opencl_name base = opencl_parameter_name(e, OPENCL_ARRAY, r);
         opencl_name offset = opencl_parameter_name(e, OPENCL_OFFSET, r);
         const char *reading = reads ? "const " : "";
-        vyre_strbuf_printf(out, "    __global %s%s *%s a%u = (__global %s%s *)(%s + %s);\n", reading,
-                           type, is_alone ? "restrict" : "", r, reading, type, base.text,
+        vyre_strbuf_printf(out, "    __global %s%s *%s a%u = (__global %s%s *)(%s + %s);\n",
+                           reading, type, is_alone ? "restrict" : "", r, reading, type, base.text,
                            offset.text);
     }
 }
@@ -97,7 +97,8 @@ void opencl_emit_locals(emit *e, vyre_strbuf *out) {
         }
     }
     if (e->has_halt) {
-        vyre_strbuf_puts(out, "    uint halt = 0;\n    if (l == 0) {\n        halted = 0;\n    }\n");
+        vyre_strbuf_puts(out,
+                         "    uint halt = 0;\n    if (l == 0) {\n        halted = 0;\n    }\n");
     }
     if (zeroed || e->has_halt) {
         vyre_strbuf_puts(out, "    barrier(CLK_LOCAL_MEM_FENCE);\n");
@@ -170,7 +171,8 @@ static void write_inside(emit *e, uint32_t resource, uint32_t index, vyre_strbuf
     if (vyre_type_bytes(type) == 8) { /* a negative number is a large one */
         vyre_strbuf_printf(out, "(ulong)%s < (ulong)%s", name.text, length.text);
     } else if (opencl_is_signed(type)) {
-        vyre_strbuf_printf(out, "%s >= 0 && (uint)%s < (uint)%s", name.text, name.text, length.text);
+        vyre_strbuf_printf(out, "%s >= 0 && (uint)%s < (uint)%s", name.text, name.text,
+                           length.text);
     } else {
         vyre_strbuf_printf(out, "%s < (uint)%s", name.text, length.text);
     }
@@ -180,14 +182,12 @@ void opencl_find(emit *e, uint32_t inst, emit_element *out) {
     const vyre_inst *i = &e->ir->insts[inst];
     uint32_t resource = vyre_access_resource(i), index = vyre_access_index(e->ir, i);
     bool is_constant = vyre_operand_is_constant(index);
-    uint64_t number =
-        is_constant ? vyre_const_extended(vyre_operand_const(e->ir, index)) : 0;
+    uint64_t number = is_constant ? vyre_const_extended(vyre_operand_const(e->ir, index)) : 0;
     bool has_length = !vyre_resource_is_global(row_of(e, resource));
     *out = (emit_element){.never = is_constant && number > UINT32_MAX};
     if (has_length && is_constant) {
         out->never = number >= row_of(e, resource)->length;
-    } else if (!out->never &&
-               (e->may_halt || !vyre_range_of(&e->facts.ranges, inst)->in_bounds)) {
+    } else if (!out->never && (e->may_halt || !vyre_range_of(&e->facts.ranges, inst)->in_bounds)) {
         write_inside(e, resource, index, &out->inside);
     }
     if (!out->never) {
@@ -217,8 +217,7 @@ static void write_load(emit *e, uint32_t inst) {
         vyre_strbuf_puts(&e->code, "0;\n");
     } else {
         vyre_strbuf_printf(&e->code, *inside ? "%s ? " : "%s", inside);
-        vyre_strbuf_printf(&e->code,
-                           type == VYRE_TYPE_BOOL ? "%s%s%s != 0" : "%s%s%s",
+        vyre_strbuf_printf(&e->code, type == VYRE_TYPE_BOOL ? "%s%s%s != 0" : "%s%s%s",
                            is_bits && !opencl_is_half(type)
                                ? (type == VYRE_TYPE_F64 ? "as_double(" : "as_float(")
                                : "",

@@ -28,7 +28,7 @@ typedef struct emit {
     const vyre_phase *phase;
     opencl_facts facts;
     VYRE_VEC(opencl_parameter) parameters;
-    bool *used;  /* by resource: has a pointer in the kernel */
+    bool *used; /* by resource: has a pointer in the kernel */
     vyre_op unknown;
     const char *lack, *fix; /* what such devices do not have, or NULL */
 

@@ -75,10 +75,9 @@ opencl_name opencl_constant(vyre_type type, uint64_t bits) {
 }
 
 void opencl_write_canonical(vyre_strbuf *out, vyre_type type, const char *value) {
-    vyre_strbuf_printf(out, "%s != %s ? %s : %s", value, value,
-                       type == VYRE_TYPE_F64 ? "as_double(0x7ff8000000000000UL)"
-                                             : "as_float(0x7fc00000u)",
-                       value);
+    vyre_strbuf_printf(
+        out, "%s != %s ? %s : %s", value, value,
+        type == VYRE_TYPE_F64 ? "as_double(0x7ff8000000000000UL)" : "as_float(0x7fc00000u)", value);
 }
 
 bool opencl_write_op(vyre_strbuf *out, vyre_op op, vyre_type type, vyre_type result, const char *a,

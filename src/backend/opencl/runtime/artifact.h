@@ -1,5 +1,6 @@
 /* The form in which compiled programs are stored: a head, what is known of each phase, the driver's
- * binary. One that is damaged, or made for another device, driver or set of options does not fit. */
+ * binary. One that is damaged, or made for another device, driver or set of options does not fit.
+ */
 #ifndef VYRE_OPENCL_RUNTIME_ARTIFACT_H
 #define VYRE_OPENCL_RUNTIME_ARTIFACT_H
 

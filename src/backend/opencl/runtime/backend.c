@@ -1,5 +1,7 @@
 #include "backend/opencl/runtime/backend.h"
 
+#include <vyre/registry.h>
+
 #include "backend/opencl/runtime/dispatch.h"
 #include "backend/opencl/runtime/probe.h"
 #include "backend/opencl/runtime/resident.h"
@@ -29,8 +31,7 @@ static vyre_status executable_of(const vyre_backend *backend, const vyre_call *c
         return VYRE_OK;
     }
     VYRE_TRY(opencl_check_lost(device_of(backend)));
-    return opencl_executable_make(device_of(backend), call->program, NULL, 0, NULL,
-                                  out_executable);
+    return opencl_executable_make(device_of(backend), call->program, NULL, 0, NULL, out_executable);
 }
 
 static vyre_status dispatch_borrowed_timed(const vyre_backend *backend, const vyre_call *call,

@@ -14,7 +14,8 @@ extern const vyre_builtin opencl_builtin;
 /* The environment variables of the backend; base/option.h says what a row is. */
 #define OPENCL_OPTIONS(X)                                                                          \
     X(OPENCL, PATHS, "a library, or none", "",                                                     \
-      "the OpenCL loader that the opencl backend opens instead of libOpenCL.so.1; none: no loader") \
+      "the OpenCL loader that the opencl backend opens instead of libOpenCL.so.1; none: no "       \
+      "loader")                                                                                    \
     X(OPENCL_OPTIONS, PATHS, "options of clBuildProgram", "",                                      \
       "options for the compilers of OpenCL devices, behind the backend's own, for tests")
 

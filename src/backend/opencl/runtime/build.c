@@ -12,7 +12,8 @@ static vyre_status refuse(opencl_device *device, cl_program code, cl_int result,
     char error[OPENCL_ERROR_TEXT_BYTES];
     size_t size = 0;
     opencl_error_text(result, error);
-    cl->clGetProgramBuildInfo(code, device->info.found.device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+    cl->clGetProgramBuildInfo(code, device->info.found.device, CL_PROGRAM_BUILD_LOG, 0, NULL,
+                              &size);
     char *log = vyre_alloc_zeroed(size + 1, 1);
     if (log) {
         cl->clGetProgramBuildInfo(code, device->info.found.device, CL_PROGRAM_BUILD_LOG, size, log,
@@ -36,8 +37,8 @@ static vyre_status refuse(opencl_device *device, cl_program code, cl_int result,
 static vyre_status build(opencl_device *device, cl_program code, const char *name,
                          cl_program *out_code) {
     const opencl_table *cl = device->cl;
-    cl_int result = cl->clBuildProgram(code, 1, &device->info.found.device, device->info.options,
-                                       NULL, NULL);
+    cl_int result =
+        cl->clBuildProgram(code, 1, &device->info.found.device, device->info.options, NULL, NULL);
     if (result) {
         bool is_refused = result == CL_BUILD_PROGRAM_FAILURE || result == CL_INVALID_BINARY ||
                           result == CL_INVALID_BUILD_OPTIONS;
@@ -82,7 +83,8 @@ bool opencl_build_get_binary(opencl_device *device, cl_program code, vyre_strbuf
         return false;
     }
     unsigned char *bytes = vyre_alloc(size);
-    bool got = bytes && !cl->clGetProgramInfo(code, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL);
+    bool got =
+        bytes && !cl->clGetProgramInfo(code, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL);
     if (got) {
         vyre_strbuf_add(out_binary, (const char *)bytes, size);
     }

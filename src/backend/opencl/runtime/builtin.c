@@ -12,9 +12,9 @@ static vyre_status show_opencl(const vyre_program *program, vyre_strbuf *out) {
     VYRE_TRY(opencl_lower(program, &none, true, &lowered));
     uint32_t count = vyre_program_ir(lowered)->phase_count;
     opencl_phase_info *infos = vyre_alloc_zeroed(count, sizeof *infos);
-    vyre_status status = infos ? opencl_emit(lowered, &target, out, infos)
-                               : vyre_no_memory("to write `%s` as OpenCL C",
-                                                vyre_program_name(program));
+    vyre_status status =
+        infos ? opencl_emit(lowered, &target, out, infos)
+              : vyre_no_memory("to write `%s` as OpenCL C", vyre_program_name(program));
     opencl_infos_free(infos, count);
     vyre_free(infos);
     vyre_program_release(lowered);
@@ -25,7 +25,5 @@ static vyre_status show_opencl(const vyre_program *program, vyre_strbuf *out) {
 static const vyre_stage stages[] = {OPENCL_STAGES(STAGE){NULL, NULL}};
 static const vyre_option *const options[] = {OPENCL_OPTIONS(VYRE_OPTION_LIST) NULL};
 
-const vyre_builtin opencl_builtin = {.bundle = &opencl_bundle,
-                                     .is_gpu = true,
-                                     .stages = stages,
-                                     .options = options};
+const vyre_builtin opencl_builtin = {
+    .bundle = &opencl_bundle, .is_gpu = true, .stages = stages, .options = options};

@@ -51,10 +51,9 @@ vyre_status opencl_check(opencl_device *device, cl_int result, const char *forma
 
 vyre_status opencl_check_lost(opencl_device *device) {
     return atomic_load(&device->is_lost)
-               ? vyre_status_make(VYRE_STATUS_DEVICE_LOST,
-                                  "call vyre_device_recover, or restart the process",
-                                  "%s is lost: an earlier run ended in a fault",
-                                  device->info.found.name)
+               ? vyre_status_make(
+                     VYRE_STATUS_DEVICE_LOST, "call vyre_device_recover, or restart the process",
+                     "%s is lost: an earlier run ended in a fault", device->info.found.name)
                : VYRE_OK;
 }
 
@@ -111,10 +110,11 @@ static void choose_options(opencl_device *device) {
     opencl_info *info = &device->info;
     uint64_t floats = number(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof(cl_device_fp_config));
     vyre_option_info extra = vyre_option_describe(VYRE_OPTION_OPENCL_OPTIONS);
-    snprintf(info->options, sizeof info->options, "-cl-std=%s%s%s%s",
+    snprintf(info->options, sizeof info->options, "-w -cl-std=%s%s%s%s",
              info->target.order == OPENCL_ORDER_C11 ? "CL3.0" : "CL1.2",
-             floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT ? " -cl-fp32-correctly-rounded-divide-sqrt"
-                                                          : "",
+             floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT
+                 ? " -cl-fp32-correctly-rounded-divide-sqrt"
+                 : "",
              extra.from_environment ? " " : "", extra.from_environment ? extra.text : "");
 }
 
@@ -126,8 +126,7 @@ static vyre_status look_at(opencl_device *device) {
     target->parameter_bytes =
         (uint32_t)number(device, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof(size_t));
     target->shared_bytes = number(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof(cl_ulong));
-    target->constant_bytes =
-        number(device, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, sizeof(cl_ulong));
+    target->constant_bytes = number(device, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, sizeof(cl_ulong));
     info->compute_units = (uint32_t)number(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint));
     info->most_bytes = number(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong));
     info->memory_bytes = number(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(cl_ulong));
@@ -136,7 +135,8 @@ static vyre_status look_at(opencl_device *device) {
     choose_options(device);
     snprintf(info->driver, sizeof info->driver, "%s %s", info->found.platform_name,
              info->found.driver);
-    snprintf(info->version, sizeof info->version, "%s, %s, %s", VYRE_VERSION_STRING, info->driver,
+    snprintf(info->version, sizeof info->version, "%s, %s", VYRE_VERSION_STRING, info->driver);
+    snprintf(info->key, sizeof info->key, "%s, %s, %s", info->version, info->found.identity,
              info->options);
     return target->most_threads && target->parameter_bytes >= 256 && info->most_bytes
                ? VYRE_OK
@@ -159,8 +159,8 @@ vyre_status opencl_device_create(uint32_t index, opencl_device **out_device) {
     VYRE_TRY(opencl_driver_list(found, &count));
     if (index >= count) {
         return vyre_status_make(VYRE_STATUS_NOT_FOUND, "use a lower number; devices count from 0",
-                                "backend `opencl` has %u device%s, and there is no device %u", count,
-                                count == 1 ? "" : "s", index);
+                                "backend `opencl` has %u device%s, and there is no device %u",
+                                count, count == 1 ? "" : "s", index);
     }
     opencl_device *device = vyre_alloc_zeroed(1, sizeof *device);
     if (!device) {
@@ -264,9 +264,8 @@ vyre_status opencl_memory_make(opencl_device *device, uint64_t bytes, void *host
     enum { LEAST = 16 };
     cl_int result;
     cl_mem_flags flags = CL_MEM_READ_WRITE | (host ? (cl_mem_flags)CL_MEM_USE_HOST_PTR : 0);
-    *out_memory = device->cl->clCreateBuffer(device->context, flags,
-                                             (size_t)(bytes < LEAST && !host ? LEAST : bytes), host,
-                                             &result);
+    *out_memory = device->cl->clCreateBuffer(
+        device->context, flags, (size_t)(bytes < LEAST && !host ? LEAST : bytes), host, &result);
     return opencl_check(device, result, "allocating %llu bytes", (unsigned long long)bytes);
 }
 

@@ -1,5 +1,5 @@
-/* A device: what it is, its context and queue while it is in use, and everything in it that somebody
- * holds.
+/* A device: what it is, its context and queue while it is in use, and everything in it that
+ * somebody holds.
  *
  * All work goes through one queue, in order. So a run starts after those that were submitted before
  * it, and nobody has to say who waits for whom. */
@@ -17,12 +17,13 @@
 typedef struct opencl_info {
     opencl_found found;
     char driver[224];  /* "Portable Computing Language 3.1" */
-    char version[512]; /* of the backend, with what translates for it */
+    char version[288]; /* of the backend, with what translates for it */
+    char key[1024];    /* all that code depends on, but for the device's name */
     char options[512]; /* of the compiler */
     opencl_target target;
     uint32_t compute_units;
     uint64_t most_bytes, cache_bytes, memory_bytes;
-    bool is_cpu;     /* its memory is the host's */
+    bool is_cpu; /* its memory is the host's */
 } opencl_info;
 
 /* A word that tells kernels to end soon. */

@@ -28,12 +28,12 @@ static bool may_share(const opencl_device *device, const vyre_ir *ir, uint32_t r
 
 static vyre_status write_to(opencl_device *device, cl_mem memory, const void *from,
                             uint64_t bytes) {
-    return bytes ? opencl_check(device,
-                                device->cl->clEnqueueWriteBuffer(device->queue, memory, CL_FALSE, 0,
-                                                                 (size_t)bytes, from, 0, NULL,
-                                                                 NULL),
-                                "uploading an input")
-                 : VYRE_OK;
+    return bytes
+               ? opencl_check(device,
+                              device->cl->clEnqueueWriteBuffer(device->queue, memory, CL_FALSE, 0,
+                                                               (size_t)bytes, from, 0, NULL, NULL),
+                              "uploading an input")
+               : VYRE_OK;
 }
 
 static vyre_status place_one(opencl_device *device, const vyre_ir *ir, uint32_t row, argument *a,

@@ -159,11 +159,12 @@ static vyre_status no_devices(cl_int result, cl_uint platforms) {
     opencl_error_text(result, error);
     return vyre_status_make(
         VYRE_STATUS_UNAVAILABLE,
-        platforms ? "make a device visible to this process, or install the driver of one (on Debian "
-                    "`apt install pocl-opencl-icd` for the CPU)"
-                  : "install a driver (on Debian nvidia-opencl-icd, mesa-opencl-icd, "
-                    "intel-opencl-icd, or pocl-opencl-icd for the CPU), or in a container mount its "
-                    "file of /etc/OpenCL/vendors",
+        platforms
+            ? "make a device visible to this process, or install the driver of one (on Debian "
+              "`apt install pocl-opencl-icd` for the CPU)"
+            : "install a driver (on Debian nvidia-opencl-icd, mesa-opencl-icd, "
+              "intel-opencl-icd, or pocl-opencl-icd for the CPU), or in a container mount its "
+              "file of /etc/OpenCL/vendors",
         "backend `opencl` runs on OpenCL devices, and the loader finds %s: %s",
         platforms ? "no device that compiles and runs kernels" : "no driver",
         platforms ? "the drivers report none" : error);

@@ -25,8 +25,8 @@ typedef struct opencl_found {
 
 enum { OPENCL_MOST_DEVICES = 32 };
 
-/* All devices that can compile and run, GPUs first, CPUs last, else by what they are: the order does
- * not depend on that of the drivers. */
+/* All devices that can compile and run, GPUs first, CPUs last, else by what they are: the order
+ * does not depend on that of the drivers. */
 VYRE_MUST_USE vyre_status opencl_driver_list(opencl_found out_devices[OPENCL_MOST_DEVICES],
                                              uint32_t *out_count);
 

@@ -68,13 +68,12 @@ static bool load_artifact(opencl_executable *executable, const opencl_artifact_k
                           opencl_phase_info *infos, const uint8_t *artifact, size_t size) {
     const uint8_t *binary;
     size_t bytes;
-    if (!artifact ||
-        !opencl_artifact_read(key, artifact, size, infos, &binary, &bytes)) {
+    if (!artifact || !opencl_artifact_read(key, artifact, size, infos, &binary, &bytes)) {
         return false;
     }
-    vyre_status status = opencl_build_binary(executable->device, binary, bytes,
-                                             vyre_program_name(executable->program),
-                                             &executable->code);
+    vyre_status status =
+        opencl_build_binary(executable->device, binary, bytes,
+                            vyre_program_name(executable->program), &executable->code);
     if (status) {
         vyre_log(VYRE_LOG_INFO,
                  "opencl: `%s` is compiled again, because the stored code cannot be used: %s",
@@ -113,7 +112,7 @@ static vyre_status compile(opencl_executable *executable, const opencl_artifact_
 static vyre_status fill_in(opencl_executable *executable, bool own_domain, const uint8_t *artifact,
                            size_t artifact_size, vyre_strbuf *out_artifact) {
     opencl_device *device = executable->device;
-    const opencl_artifact_key key = {.device = device->info.version,
+    const opencl_artifact_key key = {.device = device->info.key,
                                      .name = device->info.found.name,
                                      .corrections = device->corrections,
                                      .phase_count = executable->phase_count};
@@ -162,8 +161,8 @@ static vyre_status make(opencl_device *device, vyre_program *program, bool own_d
         pthread_mutex_init(&phases[i].lock, NULL);
     }
     vyre_status status = vyre_fill_find(program, overwritten);
-    status = status ? status
-                    : fill_in(executable, own_domain, artifact, artifact_size, out_artifact);
+    status =
+        status ? status : fill_in(executable, own_domain, artifact, artifact_size, out_artifact);
     if (status) {
         opencl_executable_release(executable);
         return status;
@@ -174,8 +173,7 @@ static vyre_status make(opencl_device *device, vyre_program *program, bool own_d
 
 vyre_status opencl_executable_make(opencl_device *device, const vyre_program *program,
                                    const uint8_t *artifact, size_t artifact_size,
-                                   vyre_strbuf *out_artifact,
-                                   opencl_executable **out_executable) {
+                                   vyre_strbuf *out_artifact, opencl_executable **out_executable) {
     vyre_program *lowered;
     *out_executable = NULL;
     VYRE_TRY(opencl_lower(program, &device->corrections, true, &lowered));

@@ -1,4 +1,5 @@
-/* A program as it runs on a device: lowered, written as OpenCL C, and built by the device's driver. */
+/* A program as it runs on a device: lowered, written as OpenCL C, and built by the device's driver.
+ */
 #ifndef VYRE_OPENCL_RUNTIME_EXECUTABLE_H
 #define VYRE_OPENCL_RUNTIME_EXECUTABLE_H
 

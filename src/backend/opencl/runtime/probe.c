@@ -20,7 +20,7 @@ static vyre_store_key key_of(const opencl_device *device) {
         .backend = vyre_str_of("opencl"),
         .backend_version = vyre_str_of(device->info.version),
         .device = vyre_str_of(device->info.found.name),
-        .driver_version = vyre_str_of(device->info.found.identity),
+        .driver_version = vyre_str_of(device->info.key),
         .program = vyre_str_of(program),
         .name = vyre_str_of(program),
     };
@@ -69,8 +69,8 @@ static vyre_status judge(opencl_device *device, const vyre_probe *probe,
     const void *results[VYRE_PROBE_ARRAYS] = {0};
     vyre_status status = VYRE_OK;
     for (uint32_t i = 0; i < probe->count && !status; i++) {
-        outputs[i] = (vyre_output){vyre_alloc_zeroed(probe->output_bytes[i], 1),
-                                   probe->output_bytes[i]};
+        outputs[i] =
+            (vyre_output){vyre_alloc_zeroed(probe->output_bytes[i], 1), probe->output_bytes[i]};
         results[i] = outputs[i].data;
         status = outputs[i].data ? VYRE_OK : vyre_no_memory("to probe a device");
     }
@@ -88,6 +88,10 @@ static vyre_status ask(opencl_device *device) {
     vyre_probe probe;
     opencl_executable *executable = NULL;
     VYRE_TRY(vyre_probe_program(has_f64, &program));
+    if (!program) { /* there is no probe yet */
+        device->corrections = (vyre_corrections){0, has_f64 ? 0 : VYRE_CORRECT_ABSENT};
+        return VYRE_OK;
+    }
     vyre_status status = vyre_probe_inputs(has_f64, &probe);
     if (!status) {
         status = opencl_executable_bare(device, program, &executable);

@@ -58,10 +58,10 @@ vyre_status opencl_resident_upload(opencl_device *device, uint64_t buffer, size_
                                    const void *data, size_t size) {
     const resident *self = resident_of(buffer);
     VYRE_TRY(opencl_check_lost(device));
-    cl_int result = size ? device->cl->clEnqueueWriteBuffer(device->queue, self->memory, CL_TRUE,
-                                                            self->offset + offset, size, data, 0,
-                                                            NULL, NULL)
-                         : CL_SUCCESS;
+    cl_int result =
+        size ? device->cl->clEnqueueWriteBuffer(device->queue, self->memory, CL_TRUE,
+                                                self->offset + offset, size, data, 0, NULL, NULL)
+             : CL_SUCCESS;
     return opencl_check(device, result, "uploading %zu bytes", size);
 }
 
@@ -69,10 +69,10 @@ vyre_status opencl_resident_read(opencl_device *device, uint64_t buffer, size_t 
                                  size_t size) {
     const resident *self = resident_of(buffer);
     VYRE_TRY(opencl_check_lost(device));
-    cl_int result = size ? device->cl->clEnqueueReadBuffer(device->queue, self->memory, CL_TRUE,
-                                                           self->offset + offset, size, data, 0,
-                                                           NULL, NULL)
-                         : CL_SUCCESS;
+    cl_int result =
+        size ? device->cl->clEnqueueReadBuffer(device->queue, self->memory, CL_TRUE,
+                                               self->offset + offset, size, data, 0, NULL, NULL)
+             : CL_SUCCESS;
     return opencl_check(device, result, "reading %zu bytes", size);
 }
 
@@ -80,11 +80,11 @@ vyre_status opencl_resident_copy(opencl_device *device, uint64_t to, size_t to_o
                                  uint64_t from, size_t from_offset, size_t size) {
     const resident *target = resident_of(to), *source = resident_of(from);
     VYRE_TRY(opencl_check_lost(device));
-    cl_int result = size ? device->cl->clEnqueueCopyBuffer(
-                               device->queue, source->memory, target->memory,
-                               source->offset + from_offset, target->offset + to_offset, size, 0,
-                               NULL, NULL)
-                         : CL_SUCCESS;
+    cl_int result =
+        size ? device->cl->clEnqueueCopyBuffer(device->queue, source->memory, target->memory,
+                                               source->offset + from_offset,
+                                               target->offset + to_offset, size, 0, NULL, NULL)
+             : CL_SUCCESS;
     return opencl_check(device, result, "copying %zu bytes", size);
 }
 
@@ -224,8 +224,8 @@ vyre_status opencl_ticket_wait(opencl_device *device, uint64_t ticket) {
     pthread_mutex_lock(&device->lock);
     settle(device);
     for (size_t i = 0; i < device->failures.count; i++) {
-        result = device->failures.items[i].number == ticket ? device->failures.items[i].result
-                                                            : result;
+        result =
+            device->failures.items[i].number == ticket ? device->failures.items[i].result : result;
     }
     pthread_mutex_unlock(&device->lock);
     return opencl_check(device, result, "running what was enqueued");

@@ -23,8 +23,8 @@ VYRE_MUST_USE vyre_status opencl_resident_fill(opencl_device *device, uint64_t b
 /* Waits for the run; `out_timing` may be NULL. */
 VYRE_MUST_USE vyre_status opencl_resident_run(opencl_executable *executable, const vyre_call *call,
                                               const uint64_t *buffers, vyre_timing *out_timing);
-/* Returns before it is over, with a ticket; or after it, with ticket 0, where somebody has to look at
- * the run while it is under way. */
+/* Returns before it is over, with a ticket; or after it, with ticket 0, where somebody has to look
+ * at the run while it is under way. */
 VYRE_MUST_USE vyre_status opencl_resident_enqueue(opencl_executable *executable,
                                                   const vyre_call *call, const uint64_t *buffers,
                                                   uint64_t *out_ticket);

@@ -12,12 +12,12 @@
 #include "runtime/plan.h"
 
 enum {
-    CPU_THREADS = 256,  /* of a workgroup, where there is no clause */
+    CPU_THREADS = 256, /* of a workgroup, where there is no clause */
     GPU_THREADS = 256,
-    MOST_GROUPS = 65535,       /* of a launch, in y and z, on any device */
-    MOST_GROUPS_X = 1 << 30,   /* the same in x */
-    MOST_QUEUED = 2048,        /* launches between two waits */
-    TIMED_GROUPS = 1 << 16,    /* groups of a launch of a run with a timeout */
+    MOST_GROUPS = 65535,     /* of a launch, in y and z, on any device */
+    MOST_GROUPS_X = 1 << 30, /* the same in x */
+    MOST_QUEUED = 2048,      /* launches between two waits */
+    TIMED_GROUPS = 1 << 16,  /* groups of a launch of a run with a timeout */
 };
 
 /* Everything by resource covers buffers and scratch arrays, which come first. */
@@ -213,10 +213,10 @@ static vyre_status launch_part(run *r, const launch *l) {
     }
     pthread_mutex_lock(&l->phase->lock);
     cl_int result = set_arguments(r, l);
-    result = result ? result
-                    : cl->clEnqueueNDRangeKernel(r->device->queue, l->phase->kernel, 3, NULL,
-                                                 global, l->local, 0, NULL,
-                                                 r->is_timed ? &event : NULL);
+    result = result
+                 ? result
+                 : cl->clEnqueueNDRangeKernel(r->device->queue, l->phase->kernel, 3, NULL, global,
+                                              l->local, 0, NULL, r->is_timed ? &event : NULL);
     if (l->phase->info.has_frame) {
         opencl_memory_free(r->device, r->frame);
         r->frame = NULL;
@@ -258,8 +258,7 @@ static vyre_status launch_all(run *r, launch *l) {
                     l->count[d] = rest < most[d] ? rest : most[d];
                 }
                 VYRE_TRY(launch_part(r, l));
-                if (++r->queued >= MOST_QUEUED ||
-                    (r->deadline_ns && l->count[0] == TIMED_GROUPS)) {
+                if (++r->queued >= MOST_QUEUED || (r->deadline_ns && l->count[0] == TIMED_GROUPS)) {
                     VYRE_TRY(drain(r));
                 }
             }
@@ -298,8 +297,8 @@ static vyre_status run_phase(run *r, uint32_t index) {
         VYRE_TRY(opencl_executable_large(r->executable, &executable));
     }
     for (uint32_t i = 0; i < phase->dimensions && phase->from_resource != VYRE_NONE; i++) {
-        VYRE_TRY(read_element(r, phase->from_resource, size_now(r, phase->from_index) + i,
-                              &counts[i]));
+        VYRE_TRY(
+            read_element(r, phase->from_resource, size_now(r, phase->from_index) + i, &counts[i]));
     }
     const vyre_grid grid = vyre_call_grid(r->ir, r->call, index, r->iterations, counts);
     launch l = {.phase = &executable->phases[index], .grid = &grid};
@@ -367,9 +366,7 @@ static vyre_status run_steps(run *r, uint32_t first, uint32_t end) {
             VYRE_TRY(read_element(r, steps[i].resource, size_now(r, steps[i].size), &element));
             VYRE_TRY(element ? run_steps(r, i + 1, steps[i].end) : VYRE_OK);
             break;
-        case VYRE_STEP_ELSE:
-            VYRE_TRY(element ? VYRE_OK : run_steps(r, i + 1, steps[i].end));
-            break;
+        case VYRE_STEP_ELSE: VYRE_TRY(element ? VYRE_OK : run_steps(r, i + 1, steps[i].end)); break;
         case VYRE_STEP_REPEAT_COUNT:
         case VYRE_STEP_REPEAT_WHILE: VYRE_TRY(run_repeat(r, i)); break;
         }
@@ -386,8 +383,7 @@ static uint64_t array_bytes(const run *r, uint32_t resource) {
 /* Fills an array with the zeros that it starts as, unless the program overwrites them all unseen.
  * That is known for its own domains alone. */
 static vyre_status fill(const run *r, uint32_t resource) {
-    bool is_needed =
-        r->executable->overwritten[resource] == VYRE_NONE || r->call->config->grid[0];
+    bool is_needed = r->executable->overwritten[resource] == VYRE_NONE || r->call->config->grid[0];
     return is_needed ? opencl_memory_zero(r->device, r->arrays[resource].memory,
                                           r->arrays[resource].offset, array_bytes(r, resource))
                      : VYRE_OK;
@@ -465,8 +461,8 @@ static void give_back(run *r) {
     const opencl_table *cl = r->device->cl;
     for (uint32_t i = 0; i < r->array_count && r->homes; i++) {
         if (r->ir->resources[i].kind == VYRE_RESOURCE_SCRATCH) {
-            opencl_memory_free(r->device, r->homes[i].memory ? r->homes[i].memory
-                                                             : r->arrays[i].memory);
+            opencl_memory_free(r->device,
+                               r->homes[i].memory ? r->homes[i].memory : r->arrays[i].memory);
         }
     }
     opencl_memory_free(r->device, r->spare);

@@ -19,10 +19,10 @@ static vyre_status make(opencl_device *device, opencl_stop **out_stop) {
     if (device->info.is_cpu) {
         stop->word = vyre_alloc_zeroed(1, LINE);
     }
-    vyre_status status = device->info.is_cpu && !stop->word
-                             ? vyre_no_memory("for a run with a timeout")
-                             : opencl_memory_make(device, stop->word ? LINE : 4, stop->word,
-                                                  &stop->memory);
+    vyre_status status =
+        device->info.is_cpu && !stop->word
+            ? vyre_no_memory("for a run with a timeout")
+            : opencl_memory_make(device, stop->word ? LINE : 4, stop->word, &stop->memory);
     if (!status && !stop->word) {
         status = opencl_memory_zero(device, stop->memory, 0, 16);
     }

@@ -1,5 +1,5 @@
-/* The entry points of OpenCL 1.2 that are used. The types come from the Khronos headers; the library
- * itself is opened at run time. */
+/* The entry points of OpenCL 1.2 that are used. The types come from the Khronos headers; the
+ * library itself is opened at run time. */
 #ifndef VYRE_OPENCL_RUNTIME_TABLE_H
 #define VYRE_OPENCL_RUNTIME_TABLE_H
 
