@@ -181,6 +181,9 @@ vyre_status opencl_device_create(uint32_t index, opencl_device **out_device) {
 
 void opencl_device_free(opencl_device *device) {
     opencl_device_close(device);
+    for (size_t i = 0; i < device->failures.count; i++) {
+        vyre_status_free(device->failures.items[i].status);
+    }
     vyre_vec_free(&device->tickets);
     vyre_vec_free(&device->failures);
     pthread_mutex_destroy(&device->lock);
@@ -226,7 +229,9 @@ void opencl_device_close(opencl_device *device) {
         cl->clFinish(device->queue);
     }
     for (size_t i = 0; i < device->tickets.count; i++) {
-        cl->clReleaseEvent(device->tickets.items[i].event);
+        if (device->tickets.items[i].event) {
+            cl->clReleaseEvent(device->tickets.items[i].event);
+        }
     }
     device->tickets.count = 0;
     device->last_done = device->last_ticket;

@@ -34,15 +34,15 @@ typedef struct opencl_stop {
     struct opencl_stop *next;
 } opencl_stop;
 
-/* An enqueued run that is not over yet, and one that failed. */
+/* An enqueued run that is not known to be over yet, and one that failed. */
 typedef struct opencl_ticket {
     uint64_t number;
-    cl_event event;
+    cl_event event; /* NULL: it was over before it got its ticket */
 } opencl_ticket;
 
 typedef struct opencl_failure {
     uint64_t number;
-    cl_int result;
+    vyre_status status;
 } opencl_failure;
 
 typedef struct opencl_device {

@@ -139,25 +139,47 @@ vyre_status opencl_resident_run(opencl_executable *executable, const vyre_call *
     return status;
 }
 
+/* Remembers what went wrong with a run, of the last thousand that failed; in the lock. */
+static void keep_failure(opencl_device *device, uint64_t number, vyre_status status) {
+    enum { MOST_FAILURES = 1000 };
+    if (device->failures.count == MOST_FAILURES) {
+        vyre_status_free(device->failures.items[0].status);
+        device->failures.count--;
+        memmove(device->failures.items, device->failures.items + 1,
+                device->failures.count * sizeof *device->failures.items);
+    }
+    if (!vyre_vec_push(&device->failures, (opencl_failure){number, status})) {
+        vyre_status_free(status);
+    }
+}
+
+/* How far the run of a ticket is: CL_COMPLETE, more than that, or an error. */
+static cl_int state_of(const opencl_device *device, const opencl_ticket *ticket) {
+    cl_int state = CL_COMPLETE;
+    cl_int result = ticket->event ? device->cl->clGetEventInfo(ticket->event,
+                                                               CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                                               sizeof state, &state, NULL)
+                                  : CL_SUCCESS;
+    return result ? result : state;
+}
+
 /* Drops tickets from the front that are done; in the lock. */
 static void settle(opencl_device *device) {
-    enum { MOST_FAILURES = 1000 };
-    const opencl_table *cl = device->cl;
     size_t done = 0;
     for (; done < device->tickets.count; done++) {
         const opencl_ticket *ticket = &device->tickets.items[done];
-        cl_int state = CL_COMPLETE;
-        cl_int result = cl->clGetEventInfo(ticket->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                           sizeof state, &state, NULL);
-        if (!result && state > CL_COMPLETE) {
+        cl_int state = state_of(device, ticket);
+        if (state > CL_COMPLETE) {
             break;
         }
-        result = result ? result : state;
-        if (result < 0 && device->failures.count < MOST_FAILURES) {
-            (void)vyre_vec_push(&device->failures, (opencl_failure){ticket->number, result});
+        if (state < 0) {
+            keep_failure(device, ticket->number,
+                         opencl_check(device, state, "running what was enqueued"));
         }
         device->last_done = ticket->number;
-        cl->clReleaseEvent(ticket->event);
+        if (ticket->event) {
+            device->cl->clReleaseEvent(ticket->event);
+        }
     }
     if (done) {
         device->tickets.count -= done;
@@ -166,13 +188,22 @@ static void settle(opencl_device *device) {
     }
 }
 
-static vyre_status add_ticket(opencl_device *device, cl_event event, uint64_t *out_ticket) {
+/* `status` is what went wrong with a run that is over; it is taken over. */
+static vyre_status add_ticket(opencl_device *device, cl_event event, vyre_status status,
+                              uint64_t *out_ticket) {
     pthread_mutex_lock(&device->lock);
     settle(device);
     *out_ticket = device->last_ticket + 1;
     bool added = vyre_vec_push(&device->tickets, (opencl_ticket){*out_ticket, event});
     device->last_ticket += added;
+    if (status && added) {
+        keep_failure(device, *out_ticket, status);
+    }
+    settle(device);
     pthread_mutex_unlock(&device->lock);
+    if (!added) {
+        vyre_status_free(status);
+    }
     return added ? VYRE_OK : vyre_no_memory("to enqueue a run");
 }
 
@@ -182,13 +213,14 @@ vyre_status opencl_resident_enqueue(opencl_executable *executable, const vyre_ca
     opencl_place places[VYRE_LIMIT_ARGUMENTS];
     cl_event event = NULL;
     *out_ticket = 0;
-    if (executable->reads_elements || call->config->timeout_ns) {
-        return opencl_resident_run(executable, call, buffers, NULL);
-    }
     VYRE_TRY(opencl_check_lost(device));
+    if (executable->reads_elements || call->config->timeout_ns) {
+        return add_ticket(device, NULL, opencl_resident_run(executable, call, buffers, NULL),
+                          out_ticket);
+    }
     find_places(call, buffers, places);
     VYRE_TRY(opencl_run(executable, call, places, &(opencl_finish){.event = &event}));
-    vyre_status status = add_ticket(device, event, out_ticket);
+    vyre_status status = add_ticket(device, event, VYRE_OK, out_ticket);
     if (status) {
         device->cl->clWaitForEvents(1, &event);
         device->cl->clReleaseEvent(event);
@@ -204,10 +236,16 @@ bool opencl_ticket_is_done(opencl_device *device, uint64_t ticket) {
     return done;
 }
 
+/* A failure is told every time that somebody asks. */
+static vyre_status copy_of(const vyre_status status) {
+    return vyre_status_make(vyre_status_code_of(status), vyre_status_fix(status), "%s",
+                            vyre_status_message(status));
+}
+
 vyre_status opencl_ticket_wait(opencl_device *device, uint64_t ticket) {
     const opencl_table *cl = device->cl;
     cl_event event = NULL;
-    cl_int result = CL_SUCCESS;
+    vyre_status status = VYRE_OK;
     pthread_mutex_lock(&device->lock);
     settle(device);
     for (size_t i = 0; i < device->tickets.count && !event; i++) {
@@ -223,10 +261,11 @@ vyre_status opencl_ticket_wait(opencl_device *device, uint64_t ticket) {
     }
     pthread_mutex_lock(&device->lock);
     settle(device);
-    for (size_t i = 0; i < device->failures.count; i++) {
-        result =
-            device->failures.items[i].number == ticket ? device->failures.items[i].result : result;
+    for (size_t i = 0; i < device->failures.count && !status; i++) {
+        if (device->failures.items[i].number == ticket) {
+            status = copy_of(device->failures.items[i].status);
+        }
     }
     pthread_mutex_unlock(&device->lock);
-    return opencl_check(device, result, "running what was enqueued");
+    return status;
 }
