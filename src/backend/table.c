@@ -13,6 +13,7 @@
 #define BUILTINS(X)                                                                                \
     X(cuda)                                                                                        \
     X(cpu)                                                                                         \
+    X(opencl)                                                                                      \
     X(vyre_reference)
 
 #define BUILTIN(name) &name##_builtin,

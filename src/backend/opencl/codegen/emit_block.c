@@ -1,0 +1,325 @@
+/* Control flow: structured blocks are blocks of C. Only who leaves an inlined call or the phase out
+ * of the middle of something else jumps to a label. Every loop that may run for long can be
+ * stopped.
+ */
+#include <stdio.h>
+
+#include "backend/opencl/codegen/emit_state.h"
+#include "ir/cases.h"
+#include "ir/lookup.h"
+
+enum { POLL_ITERATIONS = 1024, POLL_BARRIERS = 64 /* the same where the workgroup waits for it */ };
+
+static vyre_type type_of(const emit *e, uint32_t inst) {
+    return vyre_inst_type(&e->ir->insts[inst]);
+}
+
+static bool is_last(const emit *e, uint32_t inst, uint32_t owner) {
+    vyre_block blocks =
+        owner == VYRE_NONE ? vyre_phase_block(e->phase) : vyre_owner_blocks(e->ir, owner);
+    return inst == vyre_block_terminator(blocks);
+}
+
+/* Variables for args and results, which are written where control flow meets. */
+static void declare(emit *e, vyre_block slots) {
+    for (uint32_t inst = slots.first; inst < slots.end; inst++) {
+        opencl_line(e, "%s %s = 0;", opencl_type(type_of(e, inst)), opencl_value(inst).text);
+    }
+}
+
+/* Whether one of the values is an arg of the loop that is assigned before it is read. */
+static bool overlaps(const emit *e, uint32_t first, vyre_list values) {
+    bool found = false;
+    for (uint32_t k = 1; k < values.count; k++) {
+        uint32_t value = values.items[k];
+        found = found || (vyre_operand_is_value(value) && value >= first && value < first + k);
+    }
+    (void)e;
+    return found;
+}
+
+/* All at once: an arg may be what another one becomes. */
+static void assign(emit *e, uint32_t first, vyre_list values) {
+    bool aside = overlaps(e, first, values);
+    if (aside) {
+        opencl_line(e, "{");
+        e->indent++;
+    }
+    for (uint32_t pass = aside ? 0 : 1; pass < 2; pass++) {
+        for (uint32_t k = 0; k < values.count; k++) {
+            opencl_name to = opencl_value(first + k), from = opencl_operand(e, values.items[k]);
+            if (!pass) {
+                opencl_line(e, "const %s x%u = %s;", opencl_type(type_of(e, first + k)), k,
+                            from.text);
+            } else if (aside) {
+                opencl_line(e, "%s = x%u;", to.text, k);
+            } else if (values.items[k] != first + k) {
+                opencl_line(e, "%s = %s;", to.text, from.text);
+            }
+        }
+    }
+    if (aside) {
+        e->indent--;
+        opencl_line(e, "}");
+    }
+}
+
+static void open_block(emit *e, uint32_t owner) {
+    e->stack[e->depth++] = (emit_open){.owner = owner};
+    e->indent++;
+}
+
+static emit_open close_block(emit *e) {
+    e->indent--;
+    return e->stack[--e->depth];
+}
+
+void opencl_emit_block(emit *e, vyre_block code) {
+    for (uint32_t inst = code.first; inst < code.end; inst = vyre_inst_next(e->ir, inst)) {
+        opencl_emit_instruction(e, inst);
+    }
+}
+
+static void write_if(emit *e, uint32_t inst) {
+    vyre_block other = vyre_else_block(e->ir, inst);
+    declare(e, vyre_results(e->ir, inst));
+    opencl_line(e, "if (%s) {", opencl_operand(e, e->ir->insts[inst].a).text);
+    open_block(e, inst);
+    opencl_emit_block(e, vyre_then_block(e->ir, inst));
+    close_block(e);
+    if (!vyre_block_is_empty(e->ir, other)) {
+        opencl_line(e, "} else {");
+        open_block(e, inst);
+        opencl_emit_block(e, other);
+        close_block(e);
+    }
+    opencl_line(e, "}");
+}
+
+static void write_inline(emit *e, uint32_t inst) {
+    declare(e, vyre_results(e->ir, inst));
+    opencl_line(e, "{");
+    open_block(e, inst);
+    opencl_emit_block(e, vyre_body_block(e->ir, inst));
+    emit_open was = close_block(e);
+    opencl_line(e, "}");
+    if (was.is_left) {
+        opencl_line(e, "end%u:;", inst);
+    }
+}
+
+/* Stopping. In a phase without barriers whoever sees the stop word ends. Where a workgroup waits
+ * for itself in a loop, it looks together and ends together. In other loops of such a phase an
+ * invocation leaves the loop, and all end together at the next place that all reach. */
+
+static void count_turns(emit *e, uint32_t loop) {
+    if (!opencl_ends_soon(e->ir, loop)) {
+        opencl_line(e, "uint turns%u = %uu;", loop,
+                    opencl_has_barrier(e->ir, loop) ? (uint32_t)POLL_BARRIERS
+                                                    : (uint32_t)POLL_ITERATIONS);
+    }
+}
+
+static void poll(emit *e, uint32_t loop) {
+    if (opencl_ends_soon(e->ir, loop)) {
+        return;
+    }
+    opencl_name stop = opencl_parameter_name(e, OPENCL_STOP, 0);
+    e->info->polls = true;
+    if (!e->facts.has_barriers) {
+        opencl_line(e, "if (--turns%u == 0) {", loop);
+        opencl_line(e, "    turns%u = %uu;", loop, (uint32_t)POLL_ITERATIONS);
+        opencl_line(e, "    if (*%s) {", stop.text);
+        opencl_line(e, "        return;");
+        opencl_line(e, "    }");
+        opencl_line(e, "}");
+    } else if (opencl_has_barrier(e->ir, loop)) {
+        e->has_poll = true;
+        opencl_line(e, "if (--turns%u == 0) {", loop);
+        opencl_line(e, "    turns%u = %uu;", loop, (uint32_t)POLL_BARRIERS);
+        opencl_line(e, "    barrier(CLK_LOCAL_MEM_FENCE);");
+        opencl_line(e, "    if (l == 0) {");
+        opencl_line(e, "        stopped = *%s;", stop.text);
+        opencl_line(e, "    }");
+        opencl_line(e, "    barrier(CLK_LOCAL_MEM_FENCE);");
+        opencl_line(e, "    if (stopped) {");
+        opencl_line(e, "        return;");
+        opencl_line(e, "    }");
+        opencl_line(e, "}");
+    } else {
+        e->has_halt = true;
+        opencl_line(e, "if (--turns%u == 0 || halt) {", loop);
+        opencl_line(e, "    turns%u = %uu;", loop, (uint32_t)POLL_ITERATIONS);
+        opencl_line(e, "    halt |= *%s;", stop.text);
+        opencl_line(e, "    if (halt) {");
+        opencl_line(e, "        break;");
+        opencl_line(e, "    }");
+        opencl_line(e, "}");
+    }
+}
+
+/* Behind a block in which somebody may have left a loop to stop. */
+static void end_together(emit *e, uint32_t next) {
+    if (next >= e->phase->end || !opencl_is_together(&e->facts, next)) {
+        return; /* nobody waits for anybody any more */
+    }
+    e->has_halt = true;
+    opencl_line(e, "if (halt) {");
+    opencl_line(e, "    halted = 1;");
+    opencl_line(e, "}");
+    opencl_line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
+    opencl_line(e, "halt = halted;");
+    opencl_line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
+    opencl_line(e, "if (halt) {");
+    opencl_line(e, "    return;");
+    opencl_line(e, "}");
+    e->may_halt = false;
+}
+
+/* Loops of a block that somebody may leave to stop. */
+static uint32_t count_open_loops(const emit *e, uint32_t owner) {
+    vyre_block blocks = vyre_owner_blocks(e->ir, owner);
+    uint32_t count = vyre_op_is_loop(e->ir->insts[owner].op) && !opencl_ends_soon(e->ir, owner);
+    for (uint32_t inst = blocks.first; inst < blocks.end; inst++) {
+        count += vyre_op_is_loop(e->ir->insts[inst].op) && !opencl_ends_soon(e->ir, inst);
+    }
+    return count;
+}
+
+/* A `for`: how many turns are left is counted apart, so that the counter never has to wrap. */
+static void write_for(emit *e, uint32_t inst) {
+    vyre_for_range range = vyre_for_range_of(e->ir, inst);
+    vyre_type type = type_of(e, vyre_for_counter(inst));
+    const char *wide = vyre_type_bytes(type) == 8 ? "ulong" : "uint", *name = opencl_type(type);
+    opencl_name first = opencl_operand(e, range.first), end = opencl_operand(e, range.end);
+    opencl_name step = opencl_operand(e, range.step), counter = opencl_value(inst + 1);
+    vyre_list initial = vyre_loop_initial(e->ir, inst);
+    declare(e, vyre_results(e->ir, inst));
+    opencl_line(e, "%s %s = %s;", name, counter.text, first.text);
+    declare(e, vyre_carried_args(e->ir, inst));
+    assign(e, vyre_loop_arg(e->ir, inst, 0), initial);
+    if (vyre_operand_has_bits(e->ir, range.step, 1)) {
+        opencl_line(e, "%s left%u = %s < %s ? (%s)%s - (%s)%s : 0;", wide, inst, first.text,
+                    end.text, wide, end.text, wide, first.text);
+    } else {
+        opencl_line(e,
+                    "%s left%u = %s < %s && %s > 0 ? ((%s)%s - (%s)%s - 1) / (%s)(%s > 0 ? %s : "
+                    "(%s)1) + 1 : 0;",
+                    wide, inst, first.text, end.text, step.text, wide, end.text, wide, first.text,
+                    wide, step.text, step.text, name);
+    }
+    count_turns(e, inst);
+    opencl_line(e, "for (; left%u; left%u--, %s = (%s)((%s)%s + (%s)%s)) {", inst, inst,
+                counter.text, name, wide, counter.text, wide, step.text);
+    open_block(e, inst);
+    poll(e, inst);
+    opencl_emit_block(e, vyre_body_block(e->ir, inst));
+    close_block(e);
+    opencl_line(e, "}");
+    vyre_block results = vyre_results(e->ir, inst);
+    if (results.first < results.end) {
+        opencl_line(e, "if (!left%u) {", inst);
+        for (uint32_t k = 0; k < results.end - results.first; k++) {
+            opencl_line(e, "    %s = %s;", opencl_value(results.first + k).text,
+                        opencl_value(vyre_loop_arg(e->ir, inst, k)).text);
+        }
+        opencl_line(e, "}");
+    }
+}
+
+static void write_loop(emit *e, uint32_t inst) {
+    declare(e, vyre_results(e->ir, inst));
+    declare(e, vyre_carried_args(e->ir, inst));
+    assign(e, vyre_loop_arg(e->ir, inst, 0), vyre_loop_initial(e->ir, inst));
+    count_turns(e, inst);
+    opencl_line(e, "for (;;) {");
+    open_block(e, inst);
+    poll(e, inst);
+    opencl_emit_block(e, vyre_body_block(e->ir, inst));
+    close_block(e);
+    opencl_line(e, "}");
+}
+
+/* Behind a loop: NaNs of its sums, which nobody looked at before. */
+static void settle(emit *e, uint32_t owner) {
+    vyre_block results = vyre_results(e->ir, owner);
+    for (uint32_t inst = results.first; inst < results.end; inst++) {
+        if (vyre_nan_settles_late(&e->facts.nans, inst)) {
+            opencl_name name = opencl_value(inst);
+            opencl_begin(e);
+            vyre_strbuf_printf(&e->code, "%s = ", name.text);
+            opencl_write_canonical(&e->code, type_of(e, inst), name.text);
+            vyre_strbuf_puts(&e->code, ";\n");
+        }
+    }
+}
+
+static void write_control(emit *e, uint32_t inst) {
+    switch (vyre_inst_op(&e->ir->insts[inst])) {
+    case VYRE_OP_IF: write_if(e, inst); return;
+    case VYRE_OP_INLINE: write_inline(e, inst); return;
+    case VYRE_OP_LOOP:
+        write_loop(e, inst);
+        settle(e, inst);
+        return;
+    case VYRE_OP_FOR:
+        write_for(e, inst);
+        settle(e, inst);
+        return;
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, PICK, JUMP, NONE):
+        break;
+    }
+    opencl_emit_unknown(e, inst);
+}
+
+void opencl_emit_control(emit *e, uint32_t inst) {
+    bool begins = e->facts.has_barriers && e->alone == VYRE_NONE &&
+                  !opencl_has_barrier(e->ir, inst) && count_open_loops(e, inst);
+    if (begins) {
+        bool is_simple = vyre_op_is_loop(e->ir->insts[inst].op) && count_open_loops(e, inst) == 1;
+        e->alone = inst;
+        e->may_halt = e->may_halt || !is_simple;
+    }
+    write_control(e, inst);
+    if (begins) {
+        e->alone = VYRE_NONE;
+        e->may_halt = true;
+        end_together(e, vyre_results(e->ir, inst).end);
+    }
+}
+
+static uint32_t target_of(const emit *e, uint32_t op) {
+    uint32_t level = e->depth - 1;
+    while (!vyre_jump_ends(e->ir, op, e->stack[level].owner)) {
+        level--;
+    }
+    return level;
+}
+
+/* The end of a block. */
+void opencl_emit_jump(emit *e, uint32_t inst) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    if (i->op == VYRE_OP_UNREACHABLE) {
+        opencl_line(e, "return;");
+        return;
+    }
+    emit_open *target = &e->stack[target_of(e, i->op)];
+    if (target->owner == VYRE_NONE) {
+        if (!is_last(e, inst, VYRE_NONE)) {
+            opencl_line(e, "return;");
+        }
+        return;
+    }
+    vyre_list values = vyre_inst_operands(e->ir, i);
+    if (values.count) {
+        assign(e, vyre_jump_target(e->ir, i, target->owner, 0), values);
+    }
+    if (i->op == VYRE_OP_BREAK) {
+        opencl_line(e, "break;");
+    } else if (i->op == VYRE_OP_CONTINUE && !is_last(e, inst, target->owner)) {
+        opencl_line(e, "continue;");
+    } else if (i->op == VYRE_OP_RETURN && !is_last(e, inst, target->owner)) {
+        target->is_left = true;
+        opencl_line(e, "goto end%u;", target->owner);
+    }
+}

@@ -1,0 +1,85 @@
+/* The emitter at work: one phase.
+ *
+ *   emit.c        kernels, positions, values     emit_block.c   control flow, and how it is stopped
+ *   emit_memory.c arrays, loads and stores       emit_atomic.c  atomics
+ */
+#ifndef VYRE_OPENCL_CODEGEN_EMIT_STATE_H
+#define VYRE_OPENCL_CODEGEN_EMIT_STATE_H
+
+#include <vyre/limits.h>
+
+#include "backend/opencl/codegen/analyse.h"
+#include "backend/opencl/codegen/emit.h"
+#include "backend/opencl/codegen/write.h"
+#include "base/vec.h"
+#include "ir/lookup.h"
+
+/* A block that is open. */
+typedef struct emit_open {
+    uint32_t owner; /* VYRE_NONE: the phase */
+    bool is_left;   /* somebody jumps to its end over others */
+} emit_open;
+
+typedef struct emit {
+    vyre_strbuf code; /* of the body */
+    const vyre_ir *ir;
+    const opencl_target *target;
+    opencl_phase_info *info;
+    const vyre_phase *phase;
+    opencl_facts facts;
+    VYRE_VEC(opencl_parameter) parameters;
+    bool *used; /* by resource: has a pointer in the kernel */
+    vyre_op unknown;
+    const char *lack, *fix; /* what such devices do not have, or NULL */
+
+    emit_open stack[VYRE_LIMIT_NESTING + 2];
+    uint32_t depth, indent;
+    uint32_t line; /* the place that was mentioned last */
+
+    /* Where barriers are, nobody may leave alone: who is to stop goes on to the next place that all
+     * reach, without results. Until then it may have values that no run has, so accesses are
+     * checked whatever is known of their indices. */
+    uint32_t alone; /* the outermost block without barriers at hand, or VYRE_NONE */
+    bool may_halt;  /* somebody in it, or before, may be on its way out */
+    bool has_halt;  /* the kernel has a word for this */
+    bool has_poll;  /* and one for stops of a whole workgroup */
+    bool failed;    /* no memory */
+} emit;
+
+/* One line of code. */
+void opencl_line(emit *e, const char *format, ...) VYRE_PRINTF(2, 3);
+/* The start of one, without its end. */
+void opencl_begin(emit *e);
+
+/* The name of a value or a constant; of a variable that an instruction gives. */
+opencl_name opencl_operand(emit *e, uint32_t operand);
+opencl_name opencl_value(uint32_t inst);
+
+/* The parameter of that kind; adds it to the kernel. */
+opencl_name opencl_parameter_name(emit *e, opencl_parameter_kind kind, uint32_t index);
+
+void opencl_emit_instruction(emit *e, uint32_t inst);
+void opencl_emit_block(emit *e, vyre_block code);
+void opencl_emit_control(emit *e, uint32_t inst);
+void opencl_emit_jump(emit *e, uint32_t inst);
+void opencl_emit_memory(emit *e, uint32_t inst);
+void opencl_emit_atomic(emit *e, uint32_t inst);
+void opencl_emit_barrier(emit *e);
+void opencl_emit_unknown(emit *e, uint32_t inst);
+
+/* Declarations at the head of a kernel: pointers to arrays, shared and private arrays. */
+void opencl_emit_pointers(emit *e, vyre_strbuf *out);
+void opencl_emit_locals(emit *e, vyre_strbuf *out);
+void opencl_emit_constants(const vyre_ir *ir, vyre_strbuf *out);
+/* Zeros in a private array. */
+void opencl_emit_clear(emit *e, uint32_t resource);
+
+/* An access: the element, and the condition under which it is inside, "" where it always is. */
+typedef struct emit_element {
+    vyre_strbuf place, inside;
+    bool never; /* it is outside whatever happens */
+} emit_element;
+void opencl_find(emit *e, uint32_t inst, emit_element *out);
+void opencl_element_free(emit_element *element);
+
+#endif

@@ -1,0 +1,29 @@
+#include "backend/opencl/runtime/backend.h"
+#include "backend/opencl/runtime/executable.h"
+#include "base/alloc.h"
+#include "base/status.h"
+
+OPENCL_OPTIONS(VYRE_OPTION_DEFINE)
+
+static vyre_status show_opencl(const vyre_program *program, vyre_strbuf *out) {
+    const opencl_target target = opencl_any_target();
+    const vyre_corrections none = {0};
+    vyre_program *lowered;
+    VYRE_TRY(opencl_lower(program, &none, true, &lowered));
+    uint32_t count = vyre_program_ir(lowered)->phase_count;
+    opencl_phase_info *infos = vyre_alloc_zeroed(count, sizeof *infos);
+    vyre_status status =
+        infos ? opencl_emit(lowered, &target, out, infos)
+              : vyre_no_memory("to write `%s` as OpenCL C", vyre_program_name(program));
+    opencl_infos_free(infos, count);
+    vyre_free(infos);
+    vyre_program_release(lowered);
+    return status;
+}
+
+#define STAGE(name, documentation, function) {name, function},
+static const vyre_stage stages[] = {OPENCL_STAGES(STAGE){NULL, NULL}};
+static const vyre_option *const options[] = {OPENCL_OPTIONS(VYRE_OPTION_LIST) NULL};
+
+const vyre_builtin opencl_builtin = {
+    .bundle = &opencl_bundle, .is_gpu = true, .stages = stages, .options = options};

@@ -1,0 +1,50 @@
+/* A program as it runs on a device: lowered, written as OpenCL C, and built by the device's driver.
+ */
+#ifndef VYRE_OPENCL_RUNTIME_EXECUTABLE_H
+#define VYRE_OPENCL_RUNTIME_EXECUTABLE_H
+
+#include "backend/opencl/runtime/device.h"
+#include "base/strbuf.h"
+
+typedef struct opencl_phase {
+    opencl_phase_info info;
+    cl_kernel kernel;
+    pthread_mutex_t lock; /* from the first argument of a launch to the launch */
+} opencl_phase;
+
+typedef struct opencl_executable {
+    atomic_uint references;
+    opencl_device *device;
+    vyre_program *program; /* lowered */
+    cl_program code;
+    opencl_phase *phases;
+    uint32_t phase_count;
+    uint32_t *overwritten; /* by resource, as vyre_fill_find says */
+    bool reads_elements;   /* the host has to read arrays to know what to run */
+    size_t text_bytes;
+
+    pthread_mutex_t lock;            /* of what follows */
+    struct opencl_executable *large; /* for domains that are larger than the program's; or NULL */
+} opencl_executable;
+
+/* The lowered program, without what the device does not do. */
+VYRE_MUST_USE vyre_status opencl_lower(const vyre_program *program,
+                                       const vyre_corrections *corrections, bool own_domain,
+                                       vyre_program **out_program);
+
+/* From an artifact, or without one that fits from the program; then `out_artifact` gets one. */
+VYRE_MUST_USE vyre_status opencl_executable_make(opencl_device *device, const vyre_program *program,
+                                                 const uint8_t *artifact, size_t artifact_size,
+                                                 vyre_strbuf *out_artifact,
+                                                 opencl_executable **out_executable);
+/* The program as it is, without corrections and artifacts: for the probe. */
+VYRE_MUST_USE vyre_status opencl_executable_bare(opencl_device *device, const vyre_program *program,
+                                                 opencl_executable **out_executable);
+opencl_executable *opencl_executable_retain(opencl_executable *executable);
+void opencl_executable_release(opencl_executable *executable);
+
+/* The same program for larger domains; the executable keeps it. */
+VYRE_MUST_USE vyre_status opencl_executable_large(opencl_executable *executable,
+                                                  opencl_executable **out_executable);
+
+#endif

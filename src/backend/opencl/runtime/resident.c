@@ -1,0 +1,271 @@
+#include "backend/opencl/runtime/resident.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "runtime/slots.h"
+
+/* The number of a buffer is the address of this. */
+typedef struct resident {
+    cl_mem memory;
+    uint64_t offset; /* of a range, in its buffer */
+    bool is_range;
+} resident;
+
+static resident *resident_of(uint64_t buffer) {
+    return (resident *)(uintptr_t)buffer;
+}
+
+static vyre_status make(cl_mem memory, uint64_t offset, bool is_range, uint64_t *out_buffer) {
+    resident *made = vyre_alloc(sizeof *made);
+    *out_buffer = (uintptr_t)made;
+    if (!made) {
+        return vyre_no_memory("to track a resident buffer");
+    }
+    *made = (resident){memory, offset, is_range};
+    return VYRE_OK;
+}
+
+vyre_status opencl_resident_allocate(opencl_device *device, size_t size, uint64_t *out_buffer) {
+    cl_mem memory = NULL;
+    *out_buffer = 0;
+    VYRE_TRY(opencl_check_lost(device));
+    VYRE_TRY(opencl_memory_make(device, size, NULL, &memory));
+    vyre_status status = opencl_memory_zero(device, memory, 0, size);
+    status = status ? status : make(memory, 0, false, out_buffer);
+    if (status) {
+        opencl_memory_free(device, memory);
+    }
+    return status;
+}
+
+vyre_status opencl_resident_range(uint64_t buffer, size_t offset, size_t size,
+                                  uint64_t *out_buffer) {
+    const resident *root = resident_of(buffer);
+    (void)size;
+    return make(root->memory, root->offset + offset, true, out_buffer);
+}
+
+void opencl_resident_free(opencl_device *device, uint64_t buffer) {
+    resident *self = resident_of(buffer);
+    if (!self->is_range) {
+        opencl_memory_free(device, self->memory);
+    }
+    vyre_free(self);
+}
+
+vyre_status opencl_resident_upload(opencl_device *device, uint64_t buffer, size_t offset,
+                                   const void *data, size_t size) {
+    const resident *self = resident_of(buffer);
+    VYRE_TRY(opencl_check_lost(device));
+    cl_int result =
+        size ? device->cl->clEnqueueWriteBuffer(device->queue, self->memory, CL_TRUE,
+                                                self->offset + offset, size, data, 0, NULL, NULL)
+             : CL_SUCCESS;
+    return opencl_check(device, result, "uploading %zu bytes", size);
+}
+
+vyre_status opencl_resident_read(opencl_device *device, uint64_t buffer, size_t offset, void *data,
+                                 size_t size) {
+    const resident *self = resident_of(buffer);
+    VYRE_TRY(opencl_check_lost(device));
+    cl_int result =
+        size ? device->cl->clEnqueueReadBuffer(device->queue, self->memory, CL_TRUE,
+                                               self->offset + offset, size, data, 0, NULL, NULL)
+             : CL_SUCCESS;
+    return opencl_check(device, result, "reading %zu bytes", size);
+}
+
+vyre_status opencl_resident_copy(opencl_device *device, uint64_t to, size_t to_offset,
+                                 uint64_t from, size_t from_offset, size_t size) {
+    const resident *target = resident_of(to), *source = resident_of(from);
+    VYRE_TRY(opencl_check_lost(device));
+    cl_int result =
+        size ? device->cl->clEnqueueCopyBuffer(device->queue, source->memory, target->memory,
+                                               source->offset + from_offset,
+                                               target->offset + to_offset, size, 0, NULL, NULL)
+             : CL_SUCCESS;
+    return opencl_check(device, result, "copying %zu bytes", size);
+}
+
+vyre_status opencl_resident_fill(opencl_device *device, uint64_t buffer, size_t offset, size_t size,
+                                 const void *pattern, size_t pattern_size) {
+    const resident *self = resident_of(buffer);
+    uint64_t at = self->offset + offset;
+    uint8_t *bytes = NULL;
+    cl_int result = CL_SUCCESS;
+    VYRE_TRY(opencl_check_lost(device));
+    if (!size) {
+        return VYRE_OK;
+    }
+    if (at % pattern_size == 0) {
+        result = device->cl->clEnqueueFillBuffer(device->queue, self->memory, pattern, pattern_size,
+                                                 (size_t)at, size, 0, NULL, NULL);
+        return opencl_check(device, result, "filling %zu bytes", size);
+    }
+    bytes = vyre_alloc(size); /* the pattern starts somewhere else than the driver allows */
+    if (!bytes) {
+        return vyre_no_memory("to fill %zu bytes", size);
+    }
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] = ((const uint8_t *)pattern)[i % pattern_size];
+    }
+    vyre_status status = opencl_resident_upload(device, buffer, offset, bytes, size);
+    vyre_free(bytes);
+    return status;
+}
+
+/* Runs */
+
+static void find_places(const vyre_call *call, const uint64_t *buffers, opencl_place *out) {
+    for (size_t i = 0; i < call->argument_count; i++) {
+        const resident *self = buffers[i] ? resident_of(buffers[i]) : NULL;
+        out[i] = self ? (opencl_place){self->memory, self->offset} : (opencl_place){0};
+    }
+}
+
+vyre_status opencl_resident_run(opencl_executable *executable, const vyre_call *call,
+                                const uint64_t *buffers, vyre_timing *out_timing) {
+    uint64_t begin = vyre_now_ns(), device_ns = VYRE_NO_TIME;
+    opencl_place places[VYRE_LIMIT_ARGUMENTS];
+    const opencl_finish finish = {.device_ns = out_timing ? &device_ns : NULL};
+    VYRE_TRY(opencl_check_lost(executable->device));
+    find_places(call, buffers, places);
+    vyre_status status = opencl_run(executable, call, places, &finish);
+    if (out_timing) {
+        *out_timing = vyre_wall_time(begin);
+        out_timing->device_ns = device_ns;
+    }
+    return status;
+}
+
+/* Remembers what went wrong with a run, of the last thousand that failed; in the lock. */
+static void keep_failure(opencl_device *device, uint64_t number, vyre_status status) {
+    enum { MOST_FAILURES = 1000 };
+    if (device->failures.count == MOST_FAILURES) {
+        vyre_status_free(device->failures.items[0].status);
+        device->failures.count--;
+        memmove(device->failures.items, device->failures.items + 1,
+                device->failures.count * sizeof *device->failures.items);
+    }
+    if (!vyre_vec_push(&device->failures, (opencl_failure){number, status})) {
+        vyre_status_free(status);
+    }
+}
+
+/* How far the run of a ticket is: CL_COMPLETE, more than that, or an error. */
+static cl_int state_of(const opencl_device *device, const opencl_ticket *ticket) {
+    cl_int state = CL_COMPLETE;
+    cl_int result = ticket->event ? device->cl->clGetEventInfo(ticket->event,
+                                                               CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                                               sizeof state, &state, NULL)
+                                  : CL_SUCCESS;
+    return result ? result : state;
+}
+
+/* Drops tickets from the front that are done; in the lock. */
+static void settle(opencl_device *device) {
+    size_t done = 0;
+    for (; done < device->tickets.count; done++) {
+        const opencl_ticket *ticket = &device->tickets.items[done];
+        cl_int state = state_of(device, ticket);
+        if (state > CL_COMPLETE) {
+            break;
+        }
+        if (state < 0) {
+            keep_failure(device, ticket->number,
+                         opencl_check(device, state, "running what was enqueued"));
+        }
+        device->last_done = ticket->number;
+        if (ticket->event) {
+            device->cl->clReleaseEvent(ticket->event);
+        }
+    }
+    if (done) {
+        device->tickets.count -= done;
+        memmove(device->tickets.items, device->tickets.items + done,
+                device->tickets.count * sizeof *device->tickets.items);
+    }
+}
+
+/* `status` is what went wrong with a run that is over; it is taken over. */
+static vyre_status add_ticket(opencl_device *device, cl_event event, vyre_status status,
+                              uint64_t *out_ticket) {
+    pthread_mutex_lock(&device->lock);
+    settle(device);
+    *out_ticket = device->last_ticket + 1;
+    bool added = vyre_vec_push(&device->tickets, (opencl_ticket){*out_ticket, event});
+    device->last_ticket += added;
+    if (status && added) {
+        keep_failure(device, *out_ticket, status);
+    }
+    settle(device);
+    pthread_mutex_unlock(&device->lock);
+    if (!added) {
+        vyre_status_free(status);
+    }
+    return added ? VYRE_OK : vyre_no_memory("to enqueue a run");
+}
+
+vyre_status opencl_resident_enqueue(opencl_executable *executable, const vyre_call *call,
+                                    const uint64_t *buffers, uint64_t *out_ticket) {
+    opencl_device *device = executable->device;
+    opencl_place places[VYRE_LIMIT_ARGUMENTS];
+    cl_event event = NULL;
+    *out_ticket = 0;
+    VYRE_TRY(opencl_check_lost(device));
+    if (executable->reads_elements || call->config->timeout_ns) {
+        return add_ticket(device, NULL, opencl_resident_run(executable, call, buffers, NULL),
+                          out_ticket);
+    }
+    find_places(call, buffers, places);
+    VYRE_TRY(opencl_run(executable, call, places, &(opencl_finish){.event = &event}));
+    vyre_status status = add_ticket(device, event, VYRE_OK, out_ticket);
+    if (status) {
+        device->cl->clWaitForEvents(1, &event);
+        device->cl->clReleaseEvent(event);
+    }
+    return status;
+}
+
+bool opencl_ticket_is_done(opencl_device *device, uint64_t ticket) {
+    pthread_mutex_lock(&device->lock);
+    settle(device);
+    bool done = device->last_done >= ticket;
+    pthread_mutex_unlock(&device->lock);
+    return done;
+}
+
+/* A failure is told every time that somebody asks. */
+static vyre_status copy_of(const vyre_status status) {
+    return vyre_status_make(vyre_status_code_of(status), vyre_status_fix(status), "%s",
+                            vyre_status_message(status));
+}
+
+vyre_status opencl_ticket_wait(opencl_device *device, uint64_t ticket) {
+    const opencl_table *cl = device->cl;
+    cl_event event = NULL;
+    vyre_status status = VYRE_OK;
+    pthread_mutex_lock(&device->lock);
+    settle(device);
+    for (size_t i = 0; i < device->tickets.count && !event; i++) {
+        if (device->tickets.items[i].number == ticket) {
+            event = device->tickets.items[i].event;
+            cl->clRetainEvent(event);
+        }
+    }
+    pthread_mutex_unlock(&device->lock);
+    if (event) {
+        cl->clWaitForEvents(1, &event); /* what went wrong is told below */
+        cl->clReleaseEvent(event);
+    }
+    pthread_mutex_lock(&device->lock);
+    settle(device);
+    for (size_t i = 0; i < device->failures.count && !status; i++) {
+        if (device->failures.items[i].number == ticket) {
+            status = copy_of(device->failures.items[i].status);
+        }
+    }
+    pthread_mutex_unlock(&device->lock);
+    return status;
+}
