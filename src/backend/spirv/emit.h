@@ -52,7 +52,9 @@ spirv_target spirv_baseline(void);
 /* Where things stand in a frame, in bytes. Arrays are the buffers and scratch arrays, which are the
  * first resources. Everything is aligned to its size; the frame itself to 8. */
 typedef struct spirv_layout {
-    uint32_t arrays;     /* u64 by array: device address, aligned to an element */
+    uint32_t arrays;     /* u64 by array: device address, aligned to an element. Of an array that is
+                          * empty: of any readable memory as large as one element, at least 16
+                          * bytes. Code reads there and does not use what it reads */
     uint32_t lengths;    /* u64 by array: elements */
     uint32_t arguments;  /* u64 by argument: a scalar's bits, extended by its sign */
     uint32_t iterations; /* u32 by step: iterations of repeats so far */
@@ -67,6 +69,8 @@ typedef struct spirv_layout {
                         * a copy of them made before the launch where the phase writes the array; 0
                         * where the first is out of bounds */
     uint32_t stop;     /* u64: address of a u32, never 0; not 0 there means to end soon */
+    uint32_t constants; /* u64: address of a copy of the `data` of the program that the module is
+                         * made from, aligned to 8; any number where it has none */
     uint32_t counters; /* u64: address of SPIRV_COUNTER_BYTES of this phase's own, aligned to 8, used
                         * by phases that are ordered or cooperative: zero before the first launch,
                         * left as the next one needs them, unless it was stopped: then zero again */
@@ -81,7 +85,8 @@ spirv_layout spirv_layout_of(const vyre_ir *ir);
  *
  *   - at least 1 and at most groups[d] workgroups in each dimension, as many as the device can: it
  *     goes on with the next group that nobody has. From memory: at most those of the maximum;
- *   - where it is ordered, any number in x alone, at most as many as there are groups in all;
+ *   - where it is ordered, any number in x alone, at most as many as there are groups in all, which
+ *     are fewer than 2^31;
  *   - where it is cooperative, groups[0] x groups[1] x groups[2] exactly. */
 typedef struct spirv_phase_info {
     uint32_t threads;       /* of a workgroup */
