@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "pass/pass.h"
+#include "pass/correct.h"
 
 static vyre_status no_memory(const vyre_program *program) {
     return vyre_no_memory("to write `%s` as SPIR-V", vyre_program_name(program));
@@ -10,9 +10,10 @@ static vyre_status no_memory(const vyre_program *program) {
 
 static vyre_status write_module(const vyre_program *program, spirv_module *out_module) {
     const spirv_target target = spirv_baseline();
+    const vyre_corrections nothing = {0};
     vyre_program *lowered;
     *out_module = (spirv_module){0};
-    VYRE_TRY(vyre_lower_program(program, !target.general, &lowered));
+    VYRE_TRY(vyre_lower_corrected(program, !target.general, &nothing, &lowered));
     spirv_phase_info *infos =
         vyre_alloc_array(vyre_program_ir(lowered)->phase_count, sizeof *infos);
     vyre_status status = infos ? spirv_emit(lowered, &target, VYRE_NONE, out_module, infos)

@@ -3,6 +3,7 @@
 
 #include "backend/spirv/ahead.h"
 #include "backend/spirv/spv.h"
+#include "base/alloc.h"
 
 typedef struct op_row {
     const char *name, *operands;
@@ -40,7 +41,7 @@ typedef struct reader {
     const uint32_t *words;
     size_t at, end; /* of the instruction */
     vyre_strbuf *out;
-    const uint8_t *kinds; /* by id, of types: 'w' a word, 'l' two */
+    const uint8_t *kinds; /* by id: 'f' a type of floats of one word, 'd' of two */
 } reader;
 
 static void put_word(reader *r, char kind, uint32_t number) {
@@ -168,11 +169,32 @@ static void put_instruction(reader *r, uint32_t op, uint32_t bound) {
     vyre_strbuf_putc(r->out, '\n');
 }
 
+/* Which types are floats, by id: their constants are written as bits. */
+static void note_type(uint8_t *kinds, const uint32_t *words, uint32_t bound) {
+    enum { LONG = 64 };
+    if ((words[0] & 0xffff) == SPV_TypeFloat && words[0] >> 16 > 2 && words[1] < bound) {
+        kinds[words[1]] = words[2] == LONG ? 'd' : 'f';
+    }
+}
+
 bool spirv_disassemble(const spirv_module *module, vyre_strbuf *out) {
-    enum { BOUND = 3 };
-    (void)out;
+    enum { VERSION = 1, BOUND = 3 };
     if (module->count < SPV_HEADER || module->words[0] != SPV_MAGIC) {
         return false;
     }
-    return false;
+    uint32_t bound = module->words[BOUND], version = module->words[VERSION];
+    uint8_t *kinds = vyre_alloc_zeroed((size_t)bound + 1, 1);
+    size_t at = SPV_HEADER, size = kinds ? 1 : 0;
+    vyre_strbuf_printf(out, "; SPIR-V %u.%u\n", version >> 16, version >> 8 & 0xff);
+    for (; at < module->count && size; at += size) {
+        size = module->words[at] >> 16;
+        size = at + size <= module->count ? size : 0;
+        if (size) {
+            note_type(kinds, module->words + at, bound);
+            reader r = {module->words, at + 1, at + size, out, kinds};
+            put_instruction(&r, module->words[at] & 0xffff, bound);
+        }
+    }
+    vyre_free(kinds);
+    return size && !out->failed;
 }
