@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "ir/program.h"
 #include "pass/correct.h"
 
 static vyre_status no_memory(const vyre_program *program) {
@@ -13,6 +14,7 @@ static vyre_status write_module(const vyre_program *program, spirv_module *out_m
     const vyre_corrections nothing = {0};
     vyre_program *lowered;
     *out_module = (spirv_module){0};
+    program = vyre_program_suited(program, "vulkan", true);
     VYRE_TRY(vyre_lower_corrected(program, !target.general, &nothing, &lowered));
     spirv_phase_info *infos =
         vyre_alloc_array(vyre_program_ir(lowered)->phase_count, sizeof *infos);
