@@ -1,0 +1,127 @@
+/* A program as SPIR-V for Vulkan compute: one entry point a phase, one invocation for each of the
+ * program's.
+ *
+ * An entry point has no descriptors. Its push constants are one 64-bit number: the device address
+ * of a frame, whose layout follows from the program. All arrays of the program are reached through
+ * the addresses in the frame (PhysicalStorageBuffer64). Nothing is specialised.
+ *
+ * What a device needs in any case: Vulkan 1.2 or later with bufferDeviceAddress and shaderInt64.
+ * The fields of `spirv_target` say what else it has. */
+#ifndef VYRE_SPIRV_EMIT_H
+#define VYRE_SPIRV_EMIT_H
+
+#include <vyre/program.h>
+
+#include "base/vec.h"
+
+enum {
+    SPIRV_COUNTER_BYTES = 64,
+    SPIRV_PUSH_BYTES = 8,     /* of the push constants: the frame's address */
+    SPIRV_OPEN_THREADS = 256, /* of a workgroup where there is no workgroup clause */
+};
+
+/* Float types, as bits: what VkPhysicalDeviceFloatControlsProperties says of each. Those of f16 are
+ * of no interest, programs have no arithmetic of it. */
+enum { SPIRV_F32 = 1, SPIRV_F64 = 2 };
+
+typedef struct spirv_target {
+    uint32_t version;       /* of SPIR-V: 0x10500 for Vulkan 1.2, or 0x10600 for 1.3 */
+    bool vulkan_model;      /* vulkanMemoryModel and vulkanMemoryModelDeviceScope; else GLSL450 */
+    bool storage8;          /* storageBuffer8BitAccess */
+    bool storage16;         /* storageBuffer16BitAccess */
+    bool int8;              /* shaderInt8: arrays of bytes in shared and private memory */
+    bool int16;             /* shaderInt16: the same of 16-bit elements */
+    bool f64;               /* shaderFloat64. Without it, programs have no arithmetic of f64: the
+                             * corrections take it out */
+    bool atomics64;         /* shaderBufferInt64Atomics */
+    bool shared_atomics64;  /* shaderSharedInt64Atomics */
+    uint32_t rounds;        /* SPIRV_F bits: shaderRoundingModeRTE */
+    uint32_t keeps_nan;     /* SPIRV_F bits: shaderSignedZeroInfNanPreserve */
+    uint32_t keeps_denorms; /* SPIRV_F bits: shaderDenormPreserve */
+    uint64_t widths;        /* of subgroups that phases can have: bits 8, 16, 32, 64, i.e. the sum
+                             * of these numbers. The device has the operations BASIC, VOTE, BALLOT
+                             * and SHUFFLE, subgroup size control and full subgroups. Phases of
+                             * other widths are for vyre_subgroups_share */
+    bool general;           /* phases may run over more than the domain that is theirs */
+    bool names;             /* names and lines of the source, for people and tools */
+} spirv_target;
+
+/* What every device with Vulkan 1.2 may be asked for: the target of `vyre emit --target spirv`. */
+spirv_target spirv_baseline(void);
+
+/* Where things stand in a frame, in bytes. Arrays are the buffers and scratch arrays, which are the
+ * first resources. Everything is aligned to its size; the frame itself to 8. */
+typedef struct spirv_layout {
+    uint32_t arrays;     /* u64 by array: device address, aligned to an element. Of an array that is
+                          * empty: of any readable memory as large as one element, at least 16
+                          * bytes. Code reads there and does not use what it reads */
+    uint32_t lengths;    /* u64 by array: elements */
+    uint32_t arguments;  /* u64 by argument: a scalar's bits, extended by its sign */
+    uint32_t iterations; /* u32 by step: iterations of repeats so far */
+    uint32_t device_iterations; /* u64: address of the same as u32 by step, or 0 */
+    uint32_t gate;     /* u64: address of a u32, or 0; phases of a `repeat while` do nothing where it
+                        * is 0. It does not change while they run */
+    uint32_t domain;   /* u64[3], 1 where there is no dimension; from memory: the maximum */
+    uint32_t groups;   /* u64[3]: domain / tile, rounded up, 1 where there is no dimension; from
+                        * memory: the first is how many of the elements there are */
+    uint32_t shape;    /* u32[2]: what spirv_shape_of says */
+    uint32_t from;     /* u64: address of the elements that a domain from memory is read from, or of
+                        * a copy of them made before the launch where the phase writes the array; 0
+                        * where the first is out of bounds */
+    uint32_t stop;     /* u64: address of a u32, never 0; not 0 there means to end soon */
+    uint32_t constants; /* u64: address of a copy of the `data` of the program that the module is
+                         * made from, aligned to 8; any number where it has none */
+    uint32_t counters; /* u64: address of SPIRV_COUNTER_BYTES of this phase's own, aligned to 8, used
+                        * by phases that are ordered or cooperative: zero before the first launch,
+                        * left as the next one needs them, unless it was stopped: then zero again */
+    uint32_t bytes;    /* of all, a multiple of 8 */
+    uint32_t array_count;
+} spirv_layout;
+
+spirv_layout spirv_layout_of(const vyre_ir *ir);
+
+/* How a phase is launched: with workgroups of `threads` x 1 x 1, which the module itself states,
+ * and a grid of
+ *
+ *   - at least 1 and at most groups[d] workgroups in each dimension, as many as the device can: it
+ *     goes on with the next group that nobody has. From memory: at most those of the maximum;
+ *   - where it is ordered, any number in x alone, at most as many as there are groups in all, which
+ *     are fewer than 2^31;
+ *   - where it is cooperative, groups[0] x groups[1] x groups[2] exactly. */
+typedef struct spirv_phase_info {
+    uint32_t threads;       /* of a workgroup */
+    uint32_t subgroup;      /* required size, with full subgroups; 0: any */
+    uint32_t shared_bytes;  /* of workgroup memory that the module declares */
+    uint32_t private_bytes; /* of private arrays, an invocation */
+    bool ordered;           /* groups are taken by a ticket: one may wait for an earlier one */
+    bool cooperative;       /* all groups must be on the device at once: there are grid barriers */
+    bool has_loops;         /* it may run for long, and looks at the stop word */
+} spirv_phase_info;
+
+/* Invocations that a workgroup covers in each dimension, which depends on the domain where there is
+ * no workgroup clause, and the frame's shape that tells the code so. */
+typedef struct spirv_shape {
+    uint32_t tile[3];
+    uint32_t bits[2]; /* the frame's */
+} spirv_shape;
+spirv_shape spirv_shape_of(const vyre_phase *phase, const spirv_phase_info *info,
+                           const uint64_t *domain);
+
+/* Whether a phase may write a buffer or scratch array. */
+bool spirv_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array);
+
+typedef struct spirv_module {
+    uint32_t *words; /* to be freed with spirv_module_free */
+    size_t count;
+} spirv_module;
+void spirv_module_free(spirv_module *module);
+
+/* One phase as a module with the entry point `main`; or all of them, for VYRE_NONE, as entry points
+ * `phase_N`. `program` is one that vyre_lower_corrected returned. What cannot be had on such
+ * devices is refused as unsupported. `out_infos` has room for one a phase; only those that were
+ * asked for are written. */
+VYRE_MUST_USE vyre_status spirv_emit(const vyre_program *program, const spirv_target *target,
+                                     uint32_t phase, spirv_module *out_module,
+                                     spirv_phase_info *out_infos);
+
+#endif
