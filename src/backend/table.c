@@ -13,6 +13,7 @@
 #define BUILTINS(X)                                                                                \
     X(cuda)                                                                                        \
     X(cpu)                                                                                         \
+    X(vulkan)                                                                                      \
     X(vyre_reference)
 
 #define BUILTIN(name) &name##_builtin,

@@ -4,6 +4,7 @@
 
 #include "backend/cpu/runtime/backend.h"
 #include "backend/cuda/runtime/backend.h"
+#include "backend/vulkan/backend.h"
 #include "runtime/builtin.h"
 
 /* In the order in which the registry visits them; ends with NULL. */

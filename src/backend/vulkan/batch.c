@@ -206,6 +206,12 @@ vyre_status vulkan_batch_begin(vulkan_batch *batch) {
     return VYRE_OK;
 }
 
+vyre_status vulkan_batch_go_on(vulkan_batch *batch) {
+    give_list(batch->device, &batch->full);
+    batch->frame_bytes = 0;
+    return vulkan_batch_begin(batch);
+}
+
 vyre_status vulkan_batch_frame(vulkan_batch *batch, uint64_t bytes, void **out_frame,
                                uint64_t *out_address) {
     uint64_t rounded = (bytes + FRAME_ALIGNMENT - 1) / FRAME_ALIGNMENT * FRAME_ALIGNMENT;

@@ -48,6 +48,8 @@ void vulkan_batch_give(vulkan_batch *batch);
 void vulkan_batch_let_go(vulkan_batch *batch);
 
 VYRE_MUST_USE vyre_status vulkan_batch_begin(vulkan_batch *batch);
+/* Goes on recording after a wait; frames of before are gone. */
+VYRE_MUST_USE vyre_status vulkan_batch_go_on(vulkan_batch *batch);
 /* All commands before are over, and their writes seen, when later ones start. */
 void vulkan_batch_barrier(vulkan_batch *batch);
 /* Memory that the host writes and kernels read, until the batch is over; aligned to 64 bytes. */

@@ -53,6 +53,41 @@ vyre_status vulkan_check_lost(vulkan_device *device) {
                : VYRE_OK;
 }
 
+/* Widths that phases can have without help: all lanes of a required size, and the operations. */
+static uint64_t native_widths(const vulkan_info *info) {
+    const uint32_t needed = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |
+                            VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
+    uint64_t widths = 0;
+    for (uint32_t width = 8; width <= 64; width *= 2) {
+        bool has = info->full_subgroups && (info->subgroup_operations & needed) == needed &&
+                   width >= info->least_subgroup && width <= info->most_subgroup;
+        widths |= has ? width : 0;
+    }
+    return widths;
+}
+
+static void choose_target(vulkan_device *device) {
+    const vulkan_info *info = &device->info;
+    device->keep_widths = native_widths(info);
+    device->target = (spirv_target){
+        .version = info->api >= VK_API_VERSION_1_3 ? 0x10600 : 0x10500,
+        .vulkan_model = info->memory_model && info->memory_model_device,
+        .storage8 = info->storage8,
+        .storage16 = info->storage16,
+        .int8 = info->int8,
+        .int16 = info->int16,
+        .f64 = info->float64,
+        .atomics64 = info->buffer_atomics64,
+        .shared_atomics64 = info->shared_atomics64,
+        .rounds = (info->rte32 ? (uint32_t)SPIRV_F32 : 0) | (info->rte64 ? (uint32_t)SPIRV_F64 : 0),
+        .keeps_nan =
+            (info->keep32 ? (uint32_t)SPIRV_F32 : 0) | (info->keep64 ? (uint32_t)SPIRV_F64 : 0),
+        .keeps_denorms =
+            (info->denorm32 ? (uint32_t)SPIRV_F32 : 0) | (info->denorm64 ? (uint32_t)SPIRV_F64 : 0),
+        .widths = device->keep_widths,
+    };
+}
+
 vyre_status vulkan_device_create(uint32_t index, vulkan_device **out_device) {
     const vulkan_instance *vulkan;
     vulkan_info info;
@@ -67,6 +102,13 @@ vyre_status vulkan_device_create(uint32_t index, vulkan_device **out_device) {
     pthread_mutex_init(&device->submitting, NULL);
     pthread_mutex_init(&device->lock, NULL);
     vulkan_memory_init(&device->memory);
+    choose_target(device);
+    vyre_status status = vulkan_probe_recall(device, &device->is_probed);
+    status = status || device->is_probed ? status : vulkan_device_open(device);
+    if (status) {
+        vulkan_device_free(device);
+        return status;
+    }
     *out_device = device;
     return VYRE_OK;
 }
@@ -181,41 +223,6 @@ static vyre_status make_objects(vulkan_device *device) {
     return vulkan_memory_open(device);
 }
 
-/* Widths that phases can have without help: all lanes of a required size, and the operations. */
-static uint64_t native_widths(const vulkan_info *info) {
-    const uint32_t needed = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |
-                            VK_SUBGROUP_FEATURE_BALLOT_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
-    uint64_t widths = 0;
-    for (uint32_t width = 8; width <= 64; width *= 2) {
-        bool has = info->full_subgroups && (info->subgroup_operations & needed) == needed &&
-                   width >= info->least_subgroup && width <= info->most_subgroup;
-        widths |= has ? width : 0;
-    }
-    return widths;
-}
-
-static void choose_target(vulkan_device *device) {
-    const vulkan_info *info = &device->info;
-    device->keep_widths = native_widths(info);
-    device->target = (spirv_target){
-        .version = info->api >= VK_API_VERSION_1_3 ? 0x10600 : 0x10500,
-        .vulkan_model = info->memory_model && info->memory_model_device,
-        .storage8 = info->storage8,
-        .storage16 = info->storage16,
-        .int8 = info->int8,
-        .int16 = info->int16,
-        .f64 = info->float64,
-        .atomics64 = info->buffer_atomics64,
-        .shared_atomics64 = info->shared_atomics64,
-        .rounds = (info->rte32 ? (uint32_t)SPIRV_F32 : 0) | (info->rte64 ? (uint32_t)SPIRV_F64 : 0),
-        .keeps_nan =
-            (info->keep32 ? (uint32_t)SPIRV_F32 : 0) | (info->keep64 ? (uint32_t)SPIRV_F64 : 0),
-        .keeps_denorms =
-            (info->denorm32 ? (uint32_t)SPIRV_F32 : 0) | (info->denorm64 ? (uint32_t)SPIRV_F64 : 0),
-        .widths = device->keep_widths,
-    };
-}
-
 static void close_objects(vulkan_device *device) {
     const vulkan_table *vk = &device->vk;
     if (!atomic_load(&device->is_abandoned)) {
@@ -251,12 +258,13 @@ vyre_status vulkan_device_open(vulkan_device *device) {
         close_objects(device);
         return status;
     }
-    choose_target(device);
-    status = vulkan_probe(device);
+    status = device->is_probed ? VYRE_OK : vulkan_probe_run(device);
     if (status) {
         vulkan_device_close(device);
+        return status;
     }
-    return status;
+    device->is_probed = true;
+    return VYRE_OK;
 }
 
 void vulkan_device_close(vulkan_device *device) {

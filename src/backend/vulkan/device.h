@@ -32,9 +32,11 @@ typedef struct vulkan_device {
     atomic_bool is_abandoned; /* work goes on that nobody can end: nothing of it can be freed */
 
     spirv_target target;       /* what code may use */
+    bool is_probed;            /* what follows is known */
     vyre_corrections needed;   /* what its arithmetic does not do */
     uint64_t keep_widths;      /* of subgroups that it has: 1 << log2 of the width */
     char corrections[192];     /* the same for people */
+    char driver[sizeof((vulkan_info *)0)->driver + 208]; /* with it */
 
     pthread_mutex_t submitting;        /* the queue */
     atomic_ullong submitted;           /* the last ticket */
@@ -62,10 +64,11 @@ typedef struct vulkan_drill {
 } vulkan_drill_hooks;
 extern vulkan_drill_hooks vulkan_drill;
 
+/* Finds the device of a number. It is opened at once if its arithmetic is not known yet. */
 VYRE_MUST_USE vyre_status vulkan_device_create(uint32_t index, vulkan_device **out_device);
 void vulkan_device_free(vulkan_device *device);
 
-/* The logical device, its queue, and the probe. Does nothing if it is open. */
+/* The logical device and its queue. Does nothing if it is open. */
 VYRE_MUST_USE vyre_status vulkan_device_open(vulkan_device *device);
 /* Gives everything back, and waits for all work before. What executables have there is gone. */
 void vulkan_device_close(vulkan_device *device);

@@ -1,5 +1,7 @@
 #include "backend/vulkan/executable.h"
 
+#include <string.h>
+
 #include "backend/vulkan/module.h"
 #include "base/alloc.h"
 #include "base/log.h"
@@ -104,6 +106,18 @@ static void unload(vulkan_executable *executable) {
         }
         phase->pipeline = VK_NULL_HANDLE;
     }
+    vulkan_memory_give(device, executable->constants);
+    executable->constants = NULL;
+}
+
+static vyre_status place_constants(vulkan_executable *executable, const vulkan_code *code) {
+    if (!code->data_bytes) {
+        return VYRE_OK;
+    }
+    VYRE_TRY(vulkan_memory_take(executable->device, VULKAN_FRAME, code->data_bytes,
+                                &executable->constants));
+    memcpy(vulkan_block_mapped(executable->constants), code->data, code->data_bytes);
+    return VYRE_OK;
 }
 
 /* What the driver made, for the artifact. None is no failure. */
@@ -131,7 +145,7 @@ static vyre_status load(vulkan_executable *executable, vulkan_code *code, bool k
     VkPipelineCache cache;
     VYRE_TRY(vulkan_check(device, vk->vkCreatePipelineCache(device->handle, &info, NULL, &cache),
                           "making a pipeline cache"));
-    vyre_status status = VYRE_OK;
+    vyre_status status = place_constants(executable, code);
     executable->code_bytes = 0;
     for (uint32_t i = 0; i < executable->phase_count && !status; i++) {
         executable->phases[i].info = code->infos[i];

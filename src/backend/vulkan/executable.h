@@ -27,6 +27,7 @@ struct vulkan_executable {
     bool has_counters;     /* phases with counters of their own */
     bool is_general;       /* it runs any domain */
     size_t code_bytes;
+    vulkan_block *constants; /* what frames call so; NULL: none */
     vulkan_executable *general;          /* such code for the same program, once a run asked for it */
     vulkan_executable *next, *previous; /* of the device */
 };
@@ -37,7 +38,7 @@ VYRE_MUST_USE vyre_status vulkan_executable_make(vulkan_device *device, const vy
                                                  const uint8_t *artifact, size_t artifact_size,
                                                  vyre_strbuf *out_artifact,
                                                  vulkan_executable **out_executable);
-/* The same with these corrections and no artifact, for the probe. */
+/* The same without corrections and artifact, for the probe. */
 VYRE_MUST_USE vyre_status vulkan_executable_make_plain(vulkan_device *device,
                                                        const vyre_program *program,
                                                        vulkan_executable **out_executable);

@@ -26,8 +26,25 @@ void vulkan_code_free(vulkan_code *code) {
     }
     vyre_free(code->modules);
     vyre_free(code->infos);
+    vyre_free(code->data);
     vyre_free(code->cache);
     memset(code, 0, sizeof *code);
+}
+
+static bool copy_bytes(const uint8_t *from, size_t bytes, uint8_t **out_copy) {
+    *out_copy = bytes ? vyre_alloc(bytes) : NULL;
+    if (*out_copy) {
+        memcpy(*out_copy, from, bytes);
+    }
+    return *out_copy || !bytes;
+}
+
+static vyre_status copy_data(vulkan_code *code, const vyre_program *lowered) {
+    const vyre_ir *ir = vyre_program_ir(lowered);
+    code->data_bytes = ir->data_bytes;
+    return copy_bytes(ir->data, ir->data_bytes, &code->data)
+               ? VYRE_OK
+               : vyre_no_memory("for the constant arrays of a program");
 }
 
 vyre_status vulkan_code_write(const vulkan_device *device, const vyre_program *program,
@@ -42,6 +59,7 @@ vyre_status vulkan_code_write(const vulkan_device *device, const vyre_program *p
         status = is_plain ? vyre_lower_program(from, !general, &lowered)
                           : vyre_lower_corrected(from, !general, &device->needed, &lowered);
     }
+    status = status ? status : copy_data(out_code, lowered);
     for (uint32_t i = 0; i < out_code->phase_count && !status; i++) {
         status = spirv_emit(lowered, &target, i, &out_code->modules[i], out_code->infos);
     }
@@ -64,6 +82,11 @@ typedef struct row {
     uint32_t threads, subgroup, shared_bytes, private_bytes, flags, reserved;
     uint64_t words;
 } row;
+
+/* Behind the rows; then come data, modules, and what the driver made. */
+typedef struct tail {
+    uint64_t data_bytes;
+} tail;
 
 enum { ORDERED = 1, COOPERATIVE = 2, HAS_LOOPS = 4 };
 
@@ -107,6 +130,11 @@ void vulkan_code_store(const vulkan_device *device, const vulkan_code *code, vyr
         };
         vyre_strbuf_add(out, (const char *)&stored, sizeof stored);
     }
+    const tail behind = {code->data_bytes};
+    vyre_strbuf_add(out, (const char *)&behind, sizeof behind);
+    if (code->data_bytes) {
+        vyre_strbuf_add(out, (const char *)code->data, code->data_bytes);
+    }
     for (uint32_t i = 0; i < code->phase_count; i++) {
         vyre_strbuf_add(out, (const char *)code->modules[i].words, code->modules[i].count * 4);
     }
@@ -120,15 +148,24 @@ bool vulkan_code_load(const vulkan_device *device, uint32_t phase_count, const u
                       size_t size, vulkan_code *out_code) {
     const head h = make_head(device, phase_count);
     size_t rows = phase_count * sizeof(row), left;
-    const uint8_t *body = vyre_artifact_body(&h, sizeof h, artifact, size, rows, &left);
+    tail behind;
+    const uint8_t *body =
+        vyre_artifact_body(&h, sizeof h, artifact, size, rows + sizeof behind, &left);
     if (!body) {
         return false;
     }
     vyre_status status = make_room(out_code, phase_count);
     bool fits = !status;
-    const uint8_t *at = body + rows;
+    const uint8_t *at = body + rows + sizeof behind;
     vyre_status_free(status);
-    left -= rows;
+    left -= rows + sizeof behind;
+    memcpy(&behind, body + rows, sizeof behind);
+    if (fits && behind.data_bytes) {
+        out_code->data_bytes = (size_t)behind.data_bytes;
+        fits = behind.data_bytes <= left && copy_bytes(at, out_code->data_bytes, &out_code->data);
+        at += fits ? out_code->data_bytes : 0;
+        left -= fits ? out_code->data_bytes : 0;
+    }
     for (uint32_t i = 0; i < phase_count && fits; i++) {
         row stored;
         memcpy(&stored, body + i * sizeof stored, sizeof stored);
@@ -153,12 +190,8 @@ bool vulkan_code_load(const vulkan_device *device, uint32_t phase_count, const u
         }
     }
     if (fits && left) {
-        out_code->cache = vyre_alloc(left);
-        fits = out_code->cache;
-        if (fits) {
-            memcpy(out_code->cache, at, left);
-            out_code->cache_bytes = left;
-        }
+        fits = copy_bytes(at, left, &out_code->cache);
+        out_code->cache_bytes = fits ? left : 0;
     }
     if (!fits) {
         vulkan_code_free(out_code);

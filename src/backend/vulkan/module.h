@@ -10,6 +10,8 @@ typedef struct vulkan_code {
     uint32_t phase_count;
     spirv_phase_info *infos;
     spirv_module *modules;
+    uint8_t *data; /* that the modules read constants from; NULL: none */
+    size_t data_bytes;
     uint8_t *cache; /* what the driver made of them once; or NULL */
     size_t cache_bytes;
 } vulkan_code;
