@@ -38,6 +38,18 @@ const char vyre_math_f64_text[] = @math_f64@;
 " @ONLY)
 list(APPEND VYRE_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/generated/pass/math_text.c)
 
+foreach(part half f32 f64)
+  vyre_embed(correct_${part} ${PROJECT_SOURCE_DIR}/src/pass/correct_core.vyre
+             ${PROJECT_SOURCE_DIR}/src/pass/correct_${part}.vyre)
+endforeach()
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/pass/correct_text.c CONTENT
+"extern const char vyre_correct_half_text[], vyre_correct_f32_text[], vyre_correct_f64_text[];
+const char vyre_correct_half_text[] = @correct_half@;
+const char vyre_correct_f32_text[] = @correct_f32@;
+const char vyre_correct_f64_text[] = @correct_f64@;
+" @ONLY)
+list(APPEND VYRE_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/generated/pass/correct_text.c)
+
 vyre_embed(sum ${PROJECT_SOURCE_DIR}/src/text/sum.vyre)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/text/sum_text.c
      CONTENT "extern const char vyre_sum_text[];\nconst char vyre_sum_text[] = @sum@;\n" @ONLY)

@@ -63,6 +63,12 @@ vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_progra
     return status;
 }
 
+vyre_status vyre_tidy(const vyre_program *program, vyre_program **out_program) {
+    static const vyre_pass_id ids[] = {VYRE_PASS_FOLD, VYRE_PASS_CSE, VYRE_PASS_FOLD,
+                                       VYRE_PASS_DCE};
+    return run_all(program, ids, sizeof ids / sizeof *ids, false, out_program);
+}
+
 /* What is decided, and what follows; NULL if nothing is. */
 static vyre_status settle(const vyre_program *program, bool own_domain,
                           vyre_program **out_program) {

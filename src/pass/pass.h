@@ -53,6 +53,10 @@ enum { VYRE_PASS_CHEAP = 4 };
  * none does so before. NULL if nothing changed. */
 VYRE_MUST_USE vyre_status vyre_optimise(const vyre_program *program, vyre_program **out_program);
 
+/* What cleans up behind a pass: folds, shares equal values, and leaves out what nothing uses. NULL
+ * if nothing changed. */
+VYRE_MUST_USE vyre_status vyre_tidy(const vyre_program *program, vyre_program **out_program);
+
 /* The program that code is written for: without elementary functions, and optimised. `own_domain`
  * as for vyre_ranges_init. Release it; it may be `program` itself. UNSUPPORTED for one of more than
  * VYRE_LIMIT_COMPILED instructions. */

@@ -1,0 +1,325 @@
+/* Corrections of floats: every operation on every type, corrected for a worse device, run on an
+ * exact one and on such a worse one (tests/unit/worsen.h), against ir/eval bit for bit. */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "pass/correct.h"
+#include "pass/pass.h"
+#include "tests/unit/eval_check.h"
+#include "tests/unit/settings.h"
+#include "tests/unit/worsen.h"
+
+#include <vyre/reference.h>
+#include <vyre/vyre.h>
+
+static void expect_ok(vyre_status status) {
+    if (status) {
+        fail_msg("%s", vyre_status_text(status));
+    }
+}
+
+/* Devices */
+
+typedef struct worse_device {
+    const char *name;
+    vyre_corrections needed;
+} worse_device;
+
+enum {
+    FLUSH = VYRE_CORRECT_FLUSH,
+    LINEAR = VYRE_CORRECT_LINEAR,
+    DIV = VYRE_CORRECT_DIV,
+    SQRT = VYRE_CORRECT_SQRT,
+    FMA = VYRE_CORRECT_FMA,
+    CONVERT = VYRE_CORRECT_CONVERT,
+    ROUND = VYRE_CORRECT_ROUND,
+    COMPARE = VYRE_CORRECT_COMPARE,
+    ABSENT = VYRE_CORRECT_ABSENT
+};
+
+static const worse_device devices[] = {
+    {"exact", {0, 0}},
+    {"unfused", {FMA, FMA}},
+    {"unfused single", {FMA, 0}},
+    {"unfused without f64", {FMA, ABSENT}},
+    {"flushing", {FLUSH, FLUSH}},
+    {"flushing single", {FLUSH, 0}},
+    {"loose quotients", {DIV | SQRT, DIV | SQRT}},
+    {"flushing and loose", {FLUSH | DIV | SQRT, DIV | SQRT}},
+    {"flushing both and loose", {FLUSH | DIV | SQRT | FMA, FLUSH | DIV | SQRT}},
+    {"flushing, loose and unfused", {FLUSH | DIV | SQRT | FMA, FLUSH | DIV | SQRT | FMA}},
+    {"without f64", {0, ABSENT}},
+    {"flushing without f64", {FLUSH, ABSENT}},
+    {"wrong sums", {LINEAR, LINEAR}},
+    {"wrong conversions", {CONVERT | FLUSH, CONVERT}},
+    {"wrong whole numbers", {ROUND, ROUND}},
+    {"wrong comparisons", {COMPARE | FLUSH | DIV | SQRT | FMA, COMPARE | DIV | SQRT | FMA}},
+    {"wrong", {VYRE_CORRECT_ALL & ~ABSENT, VYRE_CORRECT_ALL & ~ABSENT}},
+};
+enum { DEVICES = sizeof devices / sizeof *devices };
+
+/* Operands */
+
+typedef struct float_layout {
+    uint32_t bits, mantissa;
+} float_layout;
+
+static float_layout layout_of(vyre_type type) {
+    switch (type) {
+    case VYRE_TYPE_F16: return (float_layout){16, 10};
+    case VYRE_TYPE_BF16: return (float_layout){16, 7};
+    case VYRE_TYPE_F32: return (float_layout){32, 23};
+    default: return (float_layout){64, 52};
+    }
+}
+
+/* Of any size, with few or many digits, at ends of ranges. */
+static uint64_t float_operand(vyre_type type) {
+    float_layout f = layout_of(type);
+    uint64_t one = (uint64_t)1 << f.mantissa, fraction = eval_random() & (one - 1);
+    uint32_t fields = 1u << (f.bits - 1 - f.mantissa);
+    uint64_t bias = fields / 2 - 1, field = (uint64_t)eval_random_in(0, (int)fields - 1);
+    uint64_t sign = (eval_random() & 1) << (f.bits - 1);
+    switch (eval_random() % 10) {
+    case 0: field = 0; break;
+    case 1: field = (uint64_t)eval_random_in(0, 3); break;
+    case 2: fraction &= one - (one >> (eval_random() % 8)); break;
+    case 3: fraction = eval_random() & 1 ? eval_random() & 3 : one - 1 - (eval_random() & 3); break;
+    case 4: field = bias - 4 + eval_random() % (f.mantissa + 12); break;
+    case 5: field = fields - 1 - eval_random() % 4; break;
+    case 6: field = bias / 2 - 4 + eval_random() % 8; break;
+    case 7: fraction = 0; break;
+    default: break;
+    }
+    if (field == fields - 1 && eval_random() % 4) {
+        fraction = 0; /* more infinities than NaNs */
+    }
+    if (field == 0 && eval_random() % 6 == 0) {
+        fraction = eval_random() & 1;
+    }
+    field = field < fields ? field : fields - 1;
+    return sign | field << f.mantissa | fraction;
+}
+
+static uint64_t any_operand(vyre_type type) {
+    uint64_t bits = eval_random();
+    if (vyre_lookup_class(type) == VYRE_CLASS_FLOAT) {
+        return float_operand(type);
+    }
+    if (type == VYRE_TYPE_BOOL) {
+        return bits & 1;
+    }
+    bits = bits >> eval_random() % 64;
+    bits = eval_random() & 1 ? ~bits : bits;
+    bits += eval_random() % 3 ? 0 : 1;
+    return bits & eval_mask(type);
+}
+
+static uint64_t near_bits(uint64_t bits, vyre_type type) {
+    return (bits + (uint64_t)(eval_random_in(-2, 2))) & eval_mask(type);
+}
+
+/* Evaluates one operation on one vector. */
+static uint64_t evaluate(vyre_op op, vyre_type type, const uint64_t *operands) {
+    uint64_t memory[4] = {operands[0], operands[1], operands[2], 0};
+    vyre_eval_find(op, type, type)(&memory[3], &memory[0], &memory[1], &memory[2], 1);
+    return memory[3] & eval_mask(type);
+}
+
+/* Operands at random, and such as cancel, or whose results lie close to the middle of two. */
+static void make_operands(const eval_case *c, uint64_t *out) {
+    for (uint32_t i = 0; i < 3; i++) {
+        out[i] = i < c->operands ? any_operand(c->types[i]) : 0;
+    }
+    vyre_type type = c->types[0];
+    if (vyre_lookup_class(type) != VYRE_CLASS_FLOAT || eval_random() % 3) {
+        return;
+    }
+    uint64_t sign = (uint64_t)1 << (vyre_type_bytes(type) * 8 - 1);
+    if (c->op == VYRE_OP_FMA) {
+        if (eval_random() & 1) { /* the product cancels, or is one half of the last digit */
+            out[2] = near_bits(evaluate(VYRE_OP_MUL, type, out) ^ sign, type);
+        } else {
+            uint64_t few = (uint64_t)eval_random_in(1, 30);
+            uint64_t shift = (uint64_t)eval_random_in(0, (int)layout_of(type).mantissa + 2);
+            uint64_t exponent = shift << layout_of(type).mantissa;
+            out[0] = out[2] - exponent;
+            out[1] = (type == VYRE_TYPE_F64   ? 0x3ff0000000000000
+                      : type == VYRE_TYPE_F32 ? 0x3f800000
+                      : type == VYRE_TYPE_F16 ? 0x3c00
+                                              : 0x3f80) +
+                     few;
+            out[0] &= eval_mask(type);
+        }
+    } else if (c->op == VYRE_OP_DIV) { /* of a product */
+        uint64_t quotient = near_bits(float_operand(type), type);
+        out[0] = near_bits(evaluate(VYRE_OP_MUL, type, (uint64_t[]){quotient, out[1], 0}), type);
+    } else if (c->op == VYRE_OP_SQRT) {
+        out[0] = near_bits(evaluate(VYRE_OP_MUL, type, (uint64_t[]){out[0], out[0], 0}), type);
+    } else if (c->operands == 2) {
+        out[1] = near_bits(out[0] ^ (eval_random() & 1 ? sign : 0), type);
+    }
+}
+
+/* Programs */
+
+static vyre_type memory_type(vyre_type type) {
+    return type == VYRE_TYPE_BOOL ? VYRE_TYPE_U8 : type;
+}
+
+static uint32_t build_operation(vyre_builder *b, const eval_case *c, const uint32_t *operands) {
+    if (c->op == VYRE_OP_CONVERT) {
+        return vyre_build_convert(b, c->result, operands[0]);
+    }
+    if (c->op == VYRE_OP_BITCAST) {
+        return vyre_build_bitcast(b, c->result, operands[0]);
+    }
+    return vyre_build_op(b, (vyre_op)c->op, operands[0], operands[1], operands[2]);
+}
+
+/* r[gid] = operation(a[gid], b[gid], c[gid]) */
+static vyre_program *build(const eval_case *c) {
+    static const char *const names[] = {"a", "b", "c"};
+    vyre_builder *b;
+    expect_ok(vyre_builder_create("operation", &b));
+    uint32_t buffers[3], values[3] = {VYRE_NONE, VYRE_NONE, VYRE_NONE};
+    for (uint32_t i = 0; i < c->operands; i++) {
+        buffers[i] =
+            vyre_build_buffer(b, names[i], VYRE_ACCESS_IN, memory_type(c->types[i]), VYRE_NONE);
+    }
+    uint32_t result = vyre_build_buffer(b, "r", VYRE_ACCESS_OUT, memory_type(c->result),
+                                        vyre_build_size_len(b, buffers[0]));
+    vyre_build_phase(b, &(vyre_phase_desc){.domain = {vyre_build_size_len(b, buffers[0])}});
+    uint32_t at = vyre_build_position(b, VYRE_OP_GID, 0);
+    for (uint32_t i = 0; i < c->operands; i++) {
+        values[i] = vyre_build_convert(b, c->types[i], vyre_build_load(b, buffers[i], at));
+    }
+    uint32_t value = build_operation(b, c, values);
+    vyre_build_store(b, result, at, vyre_build_convert(b, memory_type(c->result), value));
+    vyre_build_phase_end(b);
+    vyre_program *program;
+    expect_ok(vyre_builder_finish(b, NULL, &program));
+    vyre_builder_free(b);
+    return program;
+}
+
+typedef struct vectors {
+    size_t count;
+    void *operands[3], *expected;
+} vectors;
+
+static vectors make_vectors(const eval_case *c, size_t count) {
+    vectors v = {.count = count, .expected = calloc(count, vyre_type_bytes(c->result))};
+    for (uint32_t i = 0; i < 3; i++) {
+        v.operands[i] = calloc(count, 8);
+    }
+    for (size_t k = 0; k < count; k++) {
+        uint64_t operands[3];
+        make_operands(c, operands);
+        for (uint32_t i = 0; i < c->operands; i++) {
+            eval_put(v.operands[i], k, vyre_type_bytes(c->types[i]), operands[i]);
+        }
+    }
+    c->evaluate(v.expected, v.operands[0], v.operands[1], v.operands[2], count);
+    return v;
+}
+
+static void free_vectors(vectors *v) {
+    for (uint32_t i = 0; i < 3; i++) {
+        free(v->operands[i]);
+    }
+    free(v->expected);
+}
+
+static uint64_t bits_at(const void *memory, uint32_t bytes, size_t at) {
+    uint64_t bits = 0;
+    memcpy(&bits, (const char *)memory + at * bytes, bytes);
+    return bits;
+}
+
+static void compare(const eval_case *c, const vectors *v, const vyre_output *found,
+                    const char *device, const char *where) {
+    uint32_t bytes = vyre_type_bytes(c->result);
+    assert_int_equal(found->size, v->count * bytes);
+    size_t wrong = 0, first = 0;
+    for (size_t k = v->count; k-- > 0;) {
+        if (bits_at(found->data, bytes, k) != bits_at(v->expected, bytes, k)) {
+            wrong++;
+            first = k;
+        }
+    }
+    if (wrong) {
+        char text[160];
+        uint64_t operands[3] = {0};
+        eval_describe(c, text, sizeof text);
+        for (uint32_t i = 0; i < c->operands; i++) {
+            operands[i] = bits_at(v->operands[i], vyre_type_bytes(c->types[i]), first);
+        }
+        fail_msg("%s, corrected for a device that is %s, on %s: %zu of %zu wrong; of %llx %llx "
+                 "%llx it gave %llx, not %llx",
+                 text, device, where, wrong, v->count, (unsigned long long)operands[0],
+                 (unsigned long long)operands[1], (unsigned long long)operands[2],
+                 (unsigned long long)bits_at(found->data, bytes, first),
+                 (unsigned long long)bits_at(v->expected, bytes, first));
+    }
+}
+
+static vyre_device *cpu; /* NULL: the reference runs the programs */
+
+static void run(const eval_case *c, const vyre_program *program, const vectors *v,
+                const char *device, const char *where, bool on_cpu) {
+    vyre_input inputs[3];
+    for (uint32_t i = 0; i < c->operands; i++) {
+        inputs[i] = (vyre_input){v->operands[i], v->count * vyre_type_bytes(c->types[i])};
+    }
+    vyre_outputs outputs;
+    if (on_cpu && cpu) {
+        expect_ok(vyre_device_dispatch(cpu, program, inputs, c->operands, NULL, &outputs));
+    } else {
+        expect_ok(vyre_reference_run(program, inputs, c->operands, NULL, NULL, &outputs));
+    }
+    compare(c, v, &outputs.items[0], device, where);
+    vyre_outputs_free(&outputs);
+}
+
+static bool has_float(const eval_case *c) {
+    return vyre_lookup_class(c->types[0]) == VYRE_CLASS_FLOAT ||
+           vyre_lookup_class(c->result) == VYRE_CLASS_FLOAT;
+}
+
+/* The program as code would be written for it on that device. */
+static vyre_program *corrected_for(const vyre_program *program, const vyre_corrections *needed) {
+    vyre_program *corrected;
+    expect_ok(vyre_lower_corrected(program, true, needed, &corrected));
+    return corrected;
+}
+
+static void check_case(const eval_case *c, const worse_device *device, size_t count, bool on_cpu) {
+    vectors v = make_vectors(c, count);
+    vyre_program *program = build(c);
+    vyre_program *corrected = corrected_for(program, &device->needed);
+    vyre_program *worse = worsen(corrected, &device->needed);
+    run(c, corrected, &v, device->name, "an exact one", on_cpu);
+    run(c, worse, &v, device->name, "such a one", on_cpu);
+    vyre_program_release(program);
+    vyre_program_release(corrected);
+    vyre_program_release(worse);
+    free_vectors(&v);
+}
+
+static void every_operation_is_exact(void **state) {
+    (void)state;
+    for (size_t d = 0; d < DEVICES; d++) {
+        eval_case c = {0};
+        while (eval_next(&c)) {
+            if (has_float(&c)) {
+                check_case(&c, &devices[d], test_work(1500, 100), false);
+            }
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_operation_is_exact)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
