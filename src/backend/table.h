@@ -4,6 +4,7 @@
 
 #include "backend/cpu/runtime/backend.h"
 #include "backend/cuda/runtime/backend.h"
+#include "backend/spirv/ahead.h"
 #include "backend/vulkan/backend.h"
 #include "runtime/builtin.h"
 
@@ -24,6 +25,7 @@ const vyre_program *vyre_builtin_suited(const vyre_builtin *built_in, const vyre
 /* The stages of all of them: X(name, documentation, function). */
 #define VYRE_BUILTIN_STAGES(X)                                                                     \
     CPU_STAGES(X)                                                                                  \
-    CUDA_STAGES(X)
+    CUDA_STAGES(X)                                                                                 \
+    SPIRV_STAGES(X)
 
 #endif
