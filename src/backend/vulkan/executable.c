@@ -99,7 +99,7 @@ static vyre_status make_pipeline(vulkan_executable *executable, VkPipelineCache 
 
 static void unload(vulkan_executable *executable) {
     vulkan_device *device = executable->device;
-    for (uint32_t i = 0; i < executable->phase_count; i++) {
+    for (uint32_t i = 0; executable->phases && i < executable->phase_count; i++) {
         vulkan_phase *phase = &executable->phases[i];
         if (phase->pipeline && !atomic_load(&device->is_abandoned)) {
             device->vk.vkDestroyPipeline(device->handle, phase->pipeline, NULL);
