@@ -43,10 +43,13 @@ static const char worsen_text[] =
     "program neg_flush(x: $U, r: out buffer<$U>[1]) over 1 { r[0] = x ^ $S; }\n"
     "program abs_flush(x: $U, r: out buffer<$U>[1]) over 1 { r[0] = x & ~$S; }\n"
     "program sqrt_flush(x: $U, r: out buffer<$U>[1]) over 1 { r[0] = bits_of(sqrt(number(x))); }\n"
-    "program floor_flush(x: $U, r: out buffer<$U>[1]) over 1 { r[0] = bits_of(floor(number(x))); }\n"
+    "program floor_flush(x: $U, r: out buffer<$U>[1]) over 1 { r[0] = bits_of(floor(number(x))); "
+    "}\n"
     "program ceil_flush(x: $U, r: out buffer<$U>[1]) over 1 { r[0] = bits_of(ceil(number(x))); }\n"
-    "program trunc_flush(x: $U, r: out buffer<$U>[1]) over 1 { r[0] = bits_of(trunc(number(x))); }\n"
-    "program round_flush(x: $U, r: out buffer<$U>[1]) over 1 { r[0] = bits_of(round(number(x))); }\n"
+    "program trunc_flush(x: $U, r: out buffer<$U>[1]) over 1 { r[0] = bits_of(trunc(number(x))); "
+    "}\n"
+    "program round_flush(x: $U, r: out buffer<$U>[1]) over 1 { r[0] = bits_of(round(number(x))); "
+    "}\n"
     "program add_flush(x: $U, y: $U, r: out buffer<$U>[1]) over 1 {\n"
     "    r[0] = bits_of(number(x) + number(y)); }\n"
     "program sub_flush(x: $U, y: $U, r: out buffer<$U>[1]) over 1 {\n"
@@ -117,14 +120,12 @@ static inline uint32_t worsen_bits(vyre_rebuild *r, uint32_t value) {
                                    : value;
 }
 
-static inline uint32_t worsen_call(vyre_rebuild *r, const char *op, const char *how,
-                                   vyre_type type, vyre_type result, const uint32_t *operands,
-                                   uint32_t count) {
+static inline uint32_t worsen_call(vyre_rebuild *r, const char *op, const char *how, vyre_type type,
+                                   vyre_type result, const uint32_t *operands, uint32_t count) {
     worsen_state *state = r->user;
     char name[32];
     snprintf(name, sizeof name, "%s_%s", op, how);
-    const vyre_program *function =
-        vyre_module_find(state->modules[type == VYRE_TYPE_F64], name);
+    const vyre_program *function = vyre_module_find(state->modules[type == VYRE_TYPE_F64], name);
     assert_non_null(function);
     uint32_t bits[3];
     for (uint32_t i = 0; i < count; i++) {
@@ -147,8 +148,7 @@ static inline bool worsen_convert(vyre_rebuild *r, uint32_t at, vyre_type from, 
     if (!state->flushes && bad & VYRE_CORRECT_CONVERT) {
         if (vyre_lookup_class(to) == VYRE_CLASS_BOOL) {
             value = vyre_build_convert(r->to, to, value);
-            r->values[at] =
-                vyre_build_op(r->to, VYRE_OP_NOT, value, VYRE_NONE, VYRE_NONE);
+            r->values[at] = vyre_build_op(r->to, VYRE_OP_NOT, value, VYRE_NONE, VYRE_NONE);
         } else {
             r->values[at] = vyre_build_const(r->to, to, 7);
         }
@@ -175,8 +175,7 @@ static inline uint32_t worsen_spoil(vyre_rebuild *r, vyre_type type, uint32_t va
     }
     uint32_t bits = worsen_bits(r, value);
     uint32_t one = vyre_build_const(r->to, vyre_build_type(r->to, bits), 1);
-    return vyre_build_bitcast(r->to, type,
-                              vyre_build_op(r->to, VYRE_OP_XOR, bits, one, VYRE_NONE));
+    return vyre_build_bitcast(r->to, type, vyre_build_op(r->to, VYRE_OP_XOR, bits, one, VYRE_NONE));
 }
 
 static inline bool worsen_inst(vyre_rebuild *r, uint32_t at) {
@@ -206,9 +205,9 @@ static inline bool worsen_inst(vyre_rebuild *r, uint32_t at) {
                      ELEMENTARY):
         return false;
     }
-    assert_false(type == VYRE_TYPE_F16 || type == VYRE_TYPE_BF16 ? op != VYRE_OP_NEG &&
-                                                                       op != VYRE_OP_ABS
-                                                                 : false);
+    assert_false(type == VYRE_TYPE_F16 || type == VYRE_TYPE_BF16
+                     ? op != VYRE_OP_NEG && op != VYRE_OP_ABS
+                     : false);
     if (op == VYRE_OP_CONVERT) {
         if ((worsen_of(&state->bad, type) | worsen_of(&state->bad, result)) & VYRE_CORRECT_ABSENT) {
             fail_msg("%s to %s is left", vyre_type_name(type), vyre_type_name(result));
