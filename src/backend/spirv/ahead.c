@@ -2,18 +2,32 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "ir/program.h"
 #include "pass/correct.h"
+#include "pass/subgroup.h"
 
 static vyre_status no_memory(const vyre_program *program) {
     return vyre_no_memory("to write `%s` as SPIR-V", vyre_program_name(program));
 }
 
+/* What code is written for: the device is one that has the widths of subgroups that phases state.
+ */
+static vyre_status lower(const vyre_program *program, const spirv_target *target,
+                         vyre_program **out_lowered) {
+    const vyre_corrections nothing = {0};
+    vyre_program *shared;
+    VYRE_TRY(vyre_subgroups_share(program, target->widths, &shared));
+    vyre_status status = vyre_lower_corrected(shared ? shared : program, !target->general, &nothing,
+                                              out_lowered);
+    vyre_program_release(shared);
+    return status;
+}
+
 static vyre_status write_module(const vyre_program *program, spirv_module *out_module) {
     const spirv_target target = spirv_baseline();
-    const vyre_corrections nothing = {0};
     vyre_program *lowered;
     *out_module = (spirv_module){0};
-    VYRE_TRY(vyre_lower_corrected(program, !target.general, &nothing, &lowered));
+    VYRE_TRY(lower(vyre_program_suited(program, "vulkan", true), &target, &lowered));
     spirv_phase_info *infos =
         vyre_alloc_array(vyre_program_ir(lowered)->phase_count, sizeof *infos);
     vyre_status status = infos ? spirv_emit(lowered, &target, VYRE_NONE, out_module, infos)

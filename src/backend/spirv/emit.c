@@ -23,7 +23,7 @@ spirv_target spirv_baseline(void) {
                           .rounds = SPIRV_F32 | SPIRV_F64,
                           .keeps_nan = SPIRV_F32 | SPIRV_F64,
                           .keeps_denorms = SPIRV_F32 | SPIRV_F64,
-                          .widths = 32,
+                          .widths = 8 + 16 + 32 + 64,
                           .names = true};
 }
 

@@ -227,13 +227,16 @@ void spirv_emit_jump_out(emit *e, uint32_t inst) {
 
 /* Loops */
 
-/* The variables of what a loop carries, which are those of what leaves it. */
+/* Variables of what a loop carries. What leaves a `for` is what it carries; a `loop` may be left by
+ * something else. */
 static void declare_carried(emit *e, uint32_t inst) {
     vyre_block args = vyre_carried_args(e->ir, inst), results = vyre_results(e->ir, inst);
     declare(e, args);
-    for (uint32_t k = 0; k < results.end - results.first; k++) {
+    for (uint32_t k = 0; e->ir->insts[inst].op == VYRE_OP_FOR && k < results.end - results.first;
+         k++) {
         *variable_of(e, results.first + k) = *variable_of(e, args.first + k);
     }
+    declare(e, results);
 }
 
 /* Behind a loop: on with a `return` that came out of it; and NaNs of its sums, which nobody looked
