@@ -15,6 +15,7 @@
     X(cuda)                                                                                        \
     X(cpu)                                                                                         \
     X(opencl)                                                                                      \
+    X(vulkan)                                                                                      \
     X(vyre_reference)
 
 #define BUILTIN(name) &name##_builtin,

@@ -6,6 +6,7 @@
 #include "backend/cuda/runtime/backend.h"
 #include "backend/opencl/runtime/backend.h"
 #include "backend/spirv/ahead.h"
+#include "backend/vulkan/backend.h"
 #include "runtime/builtin.h"
 
 /* In the order in which the registry visits them; ends with NULL. */

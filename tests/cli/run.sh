@@ -18,8 +18,8 @@
 # An escape character shows as \e. $TREE is the root of the sources. Besides `vyre` there are
 # `terminal COMMAND`, which gives it one, `powerless COMMAND`, which lets the permissions of files
 # hold even for root, and `plugin FOLDER NAME...`, which puts backends of tests/plugins there. What LLVM,
-# what GPU and what OpenCL loader the machine has does not matter: there is none, but for commands that
-# unset VYRE_LLVM, VYRE_CUDA or VYRE_OPENCL. $FAKE_CUDA is a driver for cuda whose GPU computes nothing.
+# GPU and loaders the machine has does not matter: there are none, but for commands that unset VYRE_LLVM,
+# VYRE_CUDA, VYRE_OPENCL or VYRE_VULKAN. $FAKE_CUDA is a driver for cuda whose GPU computes nothing.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -82,7 +82,7 @@ show() {
 run() {
     local status=0
     env -i PATH="$work/bin:$PATH" HOME="$PWD" TREE="$tree" PLUGINS="$plugins" LC_ALL=C TERM=xterm SHELL=/bin/bash \
-        FAKE_CUDA="$fake_cuda" VYRE_LLVM=none VYRE_CUDA=none VYRE_OPENCL=none ASAN_OPTIONS="${ASAN_OPTIONS:-}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}" \
+        FAKE_CUDA="$fake_cuda" VYRE_LLVM=none VYRE_CUDA=none VYRE_OPENCL=none VYRE_VULKAN=none ASAN_OPTIONS="${ASAN_OPTIONS:-}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}" \
         timeout 1200 bash -c "$1" </dev/null >"$work/out" 2>"$work/err" || status=$?
     { show out "$work/out" && show err "$work/err"; } | sed -e 's/\x1b/\\e/g' -e 's/ $//'
     if [ "$status" != 0 ]; then

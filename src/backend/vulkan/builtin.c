@@ -1,0 +1,40 @@
+#include <pthread.h>
+
+#include "backend/vulkan/backend.h"
+#include "backend/vulkan/device.h"
+#include "base/strbuf.h"
+
+VULKAN_OPTIONS(VYRE_OPTION_DEFINE)
+
+static const vyre_option *const options[] = {VULKAN_OPTIONS(VYRE_OPTION_LIST) NULL};
+
+enum { NOTE_BYTES = 512 };
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char note[NOTE_BYTES];
+
+static void describe_once(void) {
+    size_t used = 0;
+    for (uint32_t i = 0; i < vulkan_physical_count(); i++) {
+        vulkan_device *device;
+        vyre_status status = vulkan_device_create(i, &device);
+        if (!status) {
+            vyre_strbuf text = {0};
+            vyre_strbuf_printf(&text, "%s%s: corrections of %s", used ? "; " : "",
+                               device->info.name, device->corrections);
+            for (size_t k = 0; k < text.size && used < NOTE_BYTES - 1; k++) {
+                note[used++] = text.data[k];
+            }
+            vyre_strbuf_free(&text);
+            vulkan_device_free(device);
+        }
+        vyre_status_free(status);
+    }
+}
+
+const char *vulkan_note(void) {
+    pthread_once(&once, describe_once);
+    return *note ? note : NULL;
+}
+
+const vyre_builtin vulkan_builtin = {
+    .bundle = &vulkan_bundle, .is_gpu = true, .options = options, .note = vulkan_note};

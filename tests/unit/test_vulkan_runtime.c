@@ -1,0 +1,397 @@
+/* The vulkan backend's runtime on a device of this machine: phases, repeats and swaps, resident
+ * buffers, tickets, timeouts, memory in place and through copies, threads. */
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backend/vulkan/backend.h"
+#include "backend/vulkan/loader.h"
+#include "base/clock.h"
+#include "tests/gpu/loops.h"
+#include "tests/unit/failing_allocator.h"
+#include "tests/unit/settings.h"
+#include "tests/unit/vulkan_check.h"
+
+#define STEPS                                                                                      \
+    "program steps(n: u32, x: buffer<u32>, y: inout buffer<u32>, z: out buffer<u32>[len(x)]) { "   \
+    "scratch s: u32[len(x)]; scratch left: u32[2]; "                                               \
+    "phase over x { s[gid] = s[gid] + x[gid]; if gid == 0 { left[0] = 5; left[1] = n; } } "        \
+    "repeat i in 3 { phase over x { s[gid] = s[gid] * 3 + i; } } "                                 \
+    "phase over left[1] max len(x) { z[gid] = s[gid]; } "                                          \
+    "repeat while left[0] { phase over x { y[gid] = y[gid] + s[gid]; } "                           \
+    "phase over 1 { left[0] = left[0] - 1; } } }"
+#define ROW                                                                                        \
+    "program row(x: buffer<u32>, y: inout buffer<u32>) { scratch s: u32[len(x)]; "                 \
+    "phase over x { s[gid] = s[gid] + x[gid] * 2; } phase over x { s[gid] = s[gid] + 1; } "        \
+    "repeat i in 3 { phase over x { s[gid] = s[gid] * 3; } } "                                     \
+    "phase over x { y[gid] = s[gid]; } }"
+#define LONG_ROW                                                                                   \
+    "program long_row(x: buffer<u32>, y: inout buffer<u32>) { "                                    \
+    "repeat i in 2500 { phase over x { y[gid] = y[gid] * 5 + x[gid] + i; } } }"
+#define SWAPPED                                                                                    \
+    "program swapped(x: inout buffer<u32>, y: inout buffer<u32>) { scratch t: u32[len(x)]; "       \
+    "repeat 3 { phase over x { t[gid] = y[gid] + x[gid]; } swap(x, t); } swap(x, y); }"
+/* The phase overwrites the number that its own domain comes from. */
+#define OVERWRITES                                                                                 \
+    "program overwrites(x: buffer<u32>, y: out buffer<u32>[len(x)]) { scratch n: u32[1]; "         \
+    "phase over 1 { n[0] = x[1]; } "                                                               \
+    "phase over n[0] max len(x) { y[gid] = x[gid] + 1; if gid == 0 { n[0] = 0; } } "               \
+    "phase over n[0] max len(x) { y[gid] = 99; } }"
+#define GRID                                                                                       \
+    "program grid(x: buffer<u32>, s: out buffer<u32>[len(x)], y: out buffer<u32>[len(x)]) "        \
+    "over x workgroup 64 { s[gid] = x[gid]; grid_barrier; y[gid] = s[len(x) - 1 - gid]; }"
+#define BYTES                                                                                      \
+    "program bytes(x: buffer<u8>, y: out buffer<u8>[len(x)]) over len(x) / 2 { "                   \
+    "y[gid * 2] = x[gid * 2] + 1; }"
+#define FOREVER                                                                                    \
+    "program forever(x: inout buffer<u32>) over x { while x[gid] < 100 { x[gid] = x[gid] % 50; } }"
+#define FOREVER_WHILE                                                                              \
+    "program forever_while(x: inout buffer<u32>) { "                                               \
+    "repeat while x[0] { phase over x { x[gid] = x[gid] | 1; } } }"
+
+enum { LENGTH = 1003 };
+
+static void programs_on(vyre_device *device) {
+    uint32_t x[LENGTH], y[LENGTH], k = 3, n = 700;
+    contract_numbers(x, LENGTH);
+    contract_numbers(y, LENGTH);
+    const vyre_input whole = {x, sizeof x}, none = {NULL, 0}, two[] = {{x, sizeof x}, {y, sizeof y}};
+    const vyre_input add[] = {{&k, 4}, {x, sizeof x}, {y, sizeof y}};
+    const vyre_input steps[] = {{&n, 4}, {x, sizeof x}, {y, sizeof y}};
+    expect_reference(device, TWICE, &whole, 1);
+    expect_reference(device, TWICE, &none, 1);
+    expect_reference(device, ADD, add, 3);
+    expect_reference(device, STEPS, steps, 3);
+    expect_reference(device, ROW, two, 2);
+    expect_reference(device, SWAPPED, two, 2);
+    expect_reference(device, OVERWRITES, &whole, 1);
+    expect_reference(device, GRID, &whole, 1);
+    const vyre_input few[] = {{x, 40}, {y, 40}};
+    expect_reference(device, LONG_ROW, few, 2);
+    for (size_t size = 0; size < 9; size++) {
+        const vyre_input bytes = {(uint8_t *)x + 1, size};
+        expect_reference(device, BYTES, &bytes, 1);
+    }
+}
+
+static void runs_give_the_bytes_of_the_reference(void **state) {
+    (void)state;
+    vyre_device *device = vulkan_check_open();
+    programs_on(device);
+    vyre_device_release(device);
+}
+
+/* The same as if the device had memory of its own. */
+static void copies_give_the_bytes_of_the_reference(void **state) {
+    (void)state;
+    vulkan_drill.is_discrete = true;
+    vyre_device *device = vulkan_check_open();
+    programs_on(device);
+    enum { LARGE = (9 << 20) / 4 + 7 };
+    uint32_t *x = malloc(LARGE * sizeof *x), word = 7;
+    vyre_resident a, b;
+    contract_numbers(x, LARGE);
+    expect_ok(vyre_resident_allocate(device, LARGE * sizeof *x, &a));
+    expect_ok(vyre_resident_allocate(device, LARGE * sizeof *x, &b));
+    expect_ok(vyre_resident_upload(device, a, x, LARGE * sizeof *x));
+    memset(x, 0, LARGE * sizeof *x);
+    expect_ok(vyre_resident_copy(device, b, 0, a, 0, LARGE * sizeof *x));
+    expect_ok(vyre_resident_read(device, b, 0, x, LARGE * sizeof *x));
+    expect_numbers(x, LARGE, 1);
+    expect_ok(vyre_resident_fill(device, b, 8, 16, &word, 4));
+    expect_ok(vyre_resident_fill(device, b, 3, 2, &word, 1));
+    expect_ok(vyre_resident_read(device, b, 0, x, 32));
+    assert_int_equal(x[0], 0x07000001);
+    assert_int_equal(x[1], 7);
+    assert_int_equal(x[5], 7);
+    assert_int_equal(x[6], 7);
+    expect_ok(vyre_resident_free(device, a));
+    expect_ok(vyre_resident_free(device, b));
+    free(x);
+    vyre_device_release(device);
+    vulkan_drill.is_discrete = false;
+}
+
+static void loops_are_those_of_the_reference(void **state) {
+    (void)state;
+    vyre_device *device = vulkan_check_open();
+    for (size_t p = 0; p < sizeof loops / sizeof *loops; p++) {
+        for (size_t t = 0; t < 8; t++) {
+            uint32_t left = loop_turns[t], y[70];
+            contract_numbers(y, 70);
+            const vyre_input inputs[] = {{&left, sizeof left}, {y, sizeof y}};
+            expect_reference(device, loops[p], inputs, 2);
+        }
+    }
+    vyre_device_release(device);
+}
+
+/* Large arrays are used where they are, and nothing around them is touched. */
+static void memory_is_used_in_place(void **state) {
+    (void)state;
+    enum { LARGE = 100003, MARGIN = 64 };
+    vyre_device *device = vulkan_check_open();
+    vyre_program *program = contract_program(TWICE);
+    uint32_t *x = malloc((LARGE + 2 * MARGIN) * 4), *y = malloc((LARGE + 2 * MARGIN) * 4);
+    contract_numbers(x, LARGE + 2 * MARGIN);
+    for (size_t offset = MARGIN; offset < MARGIN + 3; offset++) {
+        memset(y, 0x55, (LARGE + 2 * MARGIN) * 4);
+        const vyre_output arguments[] = {{(uint8_t *)(x + offset), LARGE * 4},
+                                         {(uint8_t *)(y + offset), LARGE * 4}};
+        expect_ok(vyre_device_dispatch_in_place(device, program, arguments, 2, NULL));
+        for (size_t i = 0; i < LARGE + 2 * MARGIN; i++) {
+            bool inside = i >= offset && i < offset + LARGE;
+            assert_int_equal(x[i], i + 1);
+            assert_int_equal(y[i], inside ? 2 * (i + 1) : 0x55555555);
+        }
+    }
+    free(x);
+    free(y);
+    vyre_program_release(program);
+    vyre_device_release(device);
+}
+
+static void enqueued_runs_keep_their_order(void **state) {
+    (void)state;
+    vyre_device *device = vulkan_check_open();
+    vyre_program *program = contract_program(ADD);
+    vyre_pipeline *pipeline;
+    expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
+    assert_true(vyre_pipeline_is_native(pipeline));
+    vyre_resident a = contract_resident(device, 1), b = contract_resident(device, 1);
+    vyre_ticket ticket = 0, before;
+    uint32_t fibonacci[2] = {1, 1};
+    for (int i = 0; i < 200; i++) { /* b += a; a += b */
+        before = ticket;
+        const vyre_binding bindings[] = {vyre_bind_u32(1), vyre_bind(i % 2 ? b : a),
+                                         vyre_bind(i % 2 ? a : b)};
+        expect_ok(vyre_pipeline_enqueue(pipeline, bindings, 3, NULL, &ticket));
+        assert_true(ticket > before);
+        fibonacci[1 - i % 2] += fibonacci[i % 2];
+    }
+    expect_ok(vyre_device_wait(device, ticket));
+    assert_true(vyre_device_is_done(device, ticket));
+    uint32_t found;
+    expect_ok(vyre_resident_read(device, a, 0, &found, 4));
+    assert_int_equal(found, fibonacci[0]);
+    expect_ok(vyre_resident_read(device, b, 0, &found, 4));
+    assert_int_equal(found, fibonacci[1]);
+    expect_ok(vyre_resident_free(device, a));
+    expect_ok(vyre_resident_free(device, b));
+    vyre_pipeline_release(pipeline);
+    vyre_program_release(program);
+    vyre_device_release(device);
+}
+
+static void kernels_end_at_their_timeout(void **state) {
+    (void)state;
+    static const char *const texts[] = {FOREVER, FOREVER_WHILE};
+    vyre_device *device = vulkan_check_open();
+    for (size_t i = 0; i < 2; i++) {
+        vyre_program *program = contract_program(texts[i]);
+        uint32_t x[CONTRACT_LENGTH] = {1, 2, 3};
+        const vyre_input input = {x, sizeof x};
+        const vyre_dispatch_config config = {.timeout_ns = 300000000};
+        vyre_pipeline *pipeline;
+        vyre_outputs outputs;
+        expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
+        uint64_t start = vyre_now_ns();
+        expect_fail(vyre_device_dispatch(device, program, &input, 1, &config, &outputs),
+                    VYRE_STATUS_TIMEOUT, "took longer than its timeout");
+        assert_true(vyre_now_ns() - start < UINT64_C(15000000000));
+        vyre_outputs_free(&outputs);
+        vyre_pipeline_release(pipeline);
+        vyre_program_release(program);
+    }
+    expect_works(device);
+    vyre_device_release(device);
+}
+
+static VkResult lose(void) {
+    return VK_ERROR_DEVICE_LOST;
+}
+
+static void a_lost_device_recovers(void **state) {
+    (void)state;
+    vyre_device *device = vulkan_check_open();
+    vyre_program *program = contract_program(TWICE);
+    uint32_t x[CONTRACT_LENGTH];
+    contract_numbers(x, CONTRACT_LENGTH);
+    const vyre_input input = {x, sizeof x};
+    vyre_outputs outputs;
+    vyre_resident kept = contract_resident(device, 1);
+    expect_works(device);
+    vulkan_drill.submit = lose;
+    expect_fail(vyre_device_dispatch(device, program, &input, 1, NULL, &outputs),
+                VYRE_STATUS_DEVICE_LOST, "VK_ERROR_DEVICE_LOST");
+    vyre_outputs_free(&outputs);
+    vulkan_drill.submit = NULL;
+    assert_true(vyre_device_lost(device));
+    expect_fail(vyre_device_dispatch(device, program, &input, 1, NULL, &outputs),
+                VYRE_STATUS_DEVICE_LOST, "lost");
+    vyre_outputs_free(&outputs);
+    expect_ok(vyre_device_recover(device));
+    expect_works(device);
+    (void)kept;
+    vyre_program_release(program);
+    vyre_device_release(device);
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    static const char *const texts[] = {ROW, SWAPPED};
+    uint32_t x[CONTRACT_LENGTH], y[CONTRACT_LENGTH];
+    contract_numbers(x, CONTRACT_LENGTH);
+    contract_numbers(y, CONTRACT_LENGTH);
+    const vyre_input inputs[] = {{x, sizeof x}, {y, sizeof y}};
+    vyre_device *device = vulkan_check_open();
+    vyre_device_cache_limit(device, 0);
+    for (size_t p = 0; p < 2; p++) {
+        vyre_program *program = contract_program(texts[p]);
+        bool is_over = false;
+        for (size_t n = 0; !is_over; n += n < 40 ? 1 : 23) {
+            vyre_outputs outputs;
+            failing_allocator_start(n);
+            vyre_status status = vyre_device_dispatch(device, program, inputs, 2, NULL, &outputs);
+            vyre_outputs_free(&outputs);
+            failing_allocator_end();
+            is_over = failing_allocator_judge(n, status);
+        }
+        vyre_program_release(program);
+    }
+    vyre_device_release(device);
+    /* A device, its memory and a run on resident buffers. */
+    vyre_program *program = contract_program(TWICE);
+    bool is_over = false;
+    for (size_t n = 1; !is_over; n += n < 60 ? 1 : 17) {
+        vyre_pipeline *pipeline = NULL;
+        vyre_resident a = {0}, b = {0};
+        vyre_ticket ticket = 0;
+        device = NULL;
+        failing_allocator_start(n);
+        vyre_status status = vyre_acquire("vulkan", &device);
+        status = status ? status : vyre_device_compile(device, program, NULL, &pipeline);
+        status = status ? status : vyre_resident_allocate(device, sizeof x, &a);
+        status = status ? status : vyre_resident_allocate(device, 1 << 20, &b);
+        status = status ? status : vyre_resident_upload(device, a, x, sizeof x);
+        if (!status) {
+            vyre_resident fits;
+            status = vyre_resident_allocate(device, sizeof x, &fits);
+            const vyre_binding own[] = {vyre_bind(a), vyre_bind(fits)};
+            status = status ? status : vyre_pipeline_enqueue(pipeline, own, 2, NULL, &ticket);
+            status = status ? status : vyre_device_wait(device, ticket);
+        }
+        vyre_pipeline_release(pipeline);
+        vyre_device_release(device);
+        failing_allocator_end();
+        is_over = failing_allocator_judge(n, status);
+    }
+    vyre_program_release(program);
+}
+
+enum { THREADS = 32 };
+
+static void *run_many(void *argument) {
+    vyre_device *device = argument;
+    vyre_program *add = contract_program(ADD), *row = contract_program(ROW);
+    uint32_t x[CONTRACT_LENGTH], k = 2;
+    contract_numbers(x, CONTRACT_LENGTH);
+    const vyre_input inputs[] = {{&k, 4}, {x, sizeof x}, {x, sizeof x}};
+    vyre_resident a = contract_resident(device, 1), b = contract_resident(device, 1);
+    vyre_pipeline *pipeline;
+    expect_ok(vyre_device_compile(device, add, NULL, &pipeline));
+    for (uint32_t i = 0; i < 8; i++) {
+        vyre_outputs outputs;
+        vyre_ticket ticket;
+        expect_ok(vyre_device_dispatch(device, add, inputs, 3, NULL, &outputs));
+        expect_numbers(outputs.items[0].data, CONTRACT_LENGTH, 3);
+        vyre_outputs_free(&outputs);
+        const vyre_binding bindings[] = {vyre_bind_u32(1), vyre_bind(a), vyre_bind(b)};
+        expect_ok(vyre_pipeline_enqueue(pipeline, bindings, 3, NULL, &ticket));
+        expect_ok(vyre_device_dispatch(device, row, &inputs[1], 2, NULL, &outputs));
+        assert_int_equal(*(const uint32_t *)(const void *)outputs.items[0].data, 81);
+        vyre_outputs_free(&outputs);
+        expect_ok(vyre_device_wait(device, ticket));
+        expect_resident(device, b, 2 + i);
+    }
+    expect_ok(vyre_resident_free(device, a));
+    expect_ok(vyre_resident_free(device, b));
+    vyre_pipeline_release(pipeline);
+    vyre_program_release(add);
+    vyre_program_release(row);
+    return NULL;
+}
+
+static void threads_share_a_device(void **state) {
+    (void)state;
+    pthread_t threads[THREADS];
+    vyre_device *device = vulkan_check_open();
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, run_many, device), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    vyre_device_release(device);
+}
+
+/* The drivers' threads are the parent's. */
+static void children_are_refused(void **state) {
+    (void)state;
+    pid_t child = fork();
+    if (!child) {
+        const vulkan_instance *vulkan;
+        vyre_status status = vulkan_loader_open(&vulkan);
+        _exit(vyre_status_code_of(status) == VYRE_STATUS_UNAVAILABLE ? 0 : 1);
+    }
+    int how;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_int_equal(how, 0);
+}
+
+/* Claims, each with what it takes to make them. */
+static void claims_are_honest(void **state) {
+    (void)state;
+    vyre_device *device = vulkan_check_open();
+    vyre_profile profile;
+    vyre_device_profile(device, &profile);
+    assert_string_equal(vyre_device_name(device), "vulkan");
+    assert_int_equal(profile.grade, VYRE_GRADE_EXACT);
+    assert_true(vyre_device_features(device) & VYRE_FEATURE_INDIRECT_DISPATCH);
+    assert_true(profile.max_storage_buffer_bytes >= 128 << 20);
+    assert_non_null(strstr(profile.driver, "corrects f32: "));
+    if (profile.flags & VYRE_PROFILE_SUPPORTS_DEVICE_TIMESTAMPS) {
+        vyre_program *program = contract_program(TWICE);
+        uint32_t x[CONTRACT_LENGTH];
+        contract_numbers(x, CONTRACT_LENGTH);
+        const vyre_input input = {x, sizeof x};
+        vyre_outputs outputs;
+        vyre_timing timing;
+        expect_ok(vyre_device_dispatch_timed(device, program, &input, 1, NULL, &outputs, &timing));
+        expect_twice(&outputs);
+        assert_true(timing.device_ns <= timing.wall_ns);
+        assert_true(timing.wait_ns <= timing.wall_ns);
+        vyre_program_release(program);
+    }
+    vyre_device_release(device);
+}
+
+int main(void) {
+    if (!vulkan_check_begin()) {
+        return VULKAN_SKIPPED;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(claims_are_honest),
+        cmocka_unit_test(runs_give_the_bytes_of_the_reference),
+        cmocka_unit_test(copies_give_the_bytes_of_the_reference),
+        cmocka_unit_test(loops_are_those_of_the_reference),
+        cmocka_unit_test(memory_is_used_in_place),
+        cmocka_unit_test(enqueued_runs_keep_their_order),
+        cmocka_unit_test(kernels_end_at_their_timeout),
+        cmocka_unit_test(a_lost_device_recovers),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(threads_share_a_device),
+        cmocka_unit_test(children_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
