@@ -3,6 +3,7 @@
 #include "error.h"
 #include "results.h"
 #include "scalar.h"
+#include "stream.h"
 
 static int open_scalar(call *self, size_t index) {
     const argument_spec *argument = &self->spec->arguments[index];
@@ -20,10 +21,6 @@ static bool has_stream(const call *self) {
     return self->config.flags & VYRE_DISPATCH_STREAM;
 }
 
-static bool keeps_stream(const array *given) {
-    return given->has_stream && vyre_device_features(given->device->device) & VYRE_FEATURE_STREAMS;
-}
-
 static void follow(call *self, const array *given) {
     self->config.flags |= VYRE_DISPATCH_STREAM;
     self->config.stream = given->stream;
@@ -35,7 +32,7 @@ static void find_stream(call *self) {
     for (size_t i = 0; i < self->spec->count && !has_stream(self); i++) {
         PyObject *object = self->operands[i].object;
         if (object && PyObject_TypeCheck(object, python.array_type) &&
-            keeps_stream((array *)object)) {
+            stream_is_kept((array *)object)) {
             follow(self, (array *)object);
         }
     }
@@ -51,7 +48,7 @@ static int meet(call *self, size_t index) {
             vyre_device_name(given->device->device), vyre_device_name(self->where->device));
     }
     self->where = given->device;
-    if (!keeps_stream(given)) {
+    if (!stream_is_kept(given)) {
         return 0;
     }
     if (has_stream(self) && self->config.stream != given->stream) {

@@ -1,5 +1,6 @@
 """Arrays that stay on a device, and memory that is shared with other libraries."""
 
+import ctypes
 import gc
 import importlib
 import os
@@ -247,11 +248,11 @@ class FakeModule:
     class cuda:
         @staticmethod
         def current_stream(device):
-            return type("Stream", (), {"cuda_stream": 77})
+            return type("Stream", (), {"cuda_stream": 76 + device})
 
         @staticmethod
-        def get_current_stream():
-            return type("Stream", (), {"ptr": 78})
+        def get_current_stream(device):
+            return type("Stream", (), {"ptr": 77 + device})
 
 
 def fake(library, **members):
@@ -345,6 +346,67 @@ def test_arrays_that_keep_different_streams_do_not_meet(cuda, saxpy):
     saxpy(1.0, keep(a, 1), keep(b, 1))
     for order in ((Shares(a), keep(b, 2)), (keep(a, 2), Shares(b))):
         saxpy(1.0, *order)  # the tensor gets ready for the stream of the array
+
+
+class Work:
+    """A stream of another library, with work on an array that the driver has not begun."""
+
+    def __init__(self, array):
+        self.driver = ctypes.CDLL(os.environ.get("VYRE_CUDA") or "libcuda.so.1")
+        self.address, self.bytes = array._memory()[0], array.nbytes
+        context, self.stream = ctypes.c_void_p(), ctypes.c_void_p()
+        assert self.driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+        assert self.driver.cuCtxSetCurrent(context) == 0
+        assert self.driver.cuStreamCreate(ctypes.byref(self.stream), 1) == 0
+        self.shared = vyre.Array.from_pointer(
+            array.device,
+            self.address,
+            False,
+            array.shape,
+            "uint8",
+            False,
+            (self.stream.value, self),
+            array,
+        )
+
+    def put(self, value):
+        address, count = ctypes.c_uint64(self.address), ctypes.c_size_t(self.bytes)
+        assert self.driver.cuMemsetD8Async(address, value, count, self.stream) == 0
+
+    def wait(self):
+        assert self.driver.cuStreamSynchronize(self.stream) == 0
+
+
+READS = {
+    "numpy": lambda a: a.numpy(),
+    "asarray": np.asarray,
+    "range": lambda a: a[:].numpy(),
+    "copy_from": lambda a: a.device.zeros(8, "uint8").copy_from(a).numpy(),
+    "interface": lambda a: a.__cuda_array_interface__ and np.full(8, 7),
+    "capsule": lambda a: a.__dlpack__(stream=1) and np.full(8, 7),
+    "copied capsule": lambda a: np.from_dlpack(a, device="cpu"),
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_what_is_read_or_shared_is_after_the_work_of_the_stream(cuda, read):
+    a = cuda.zeros(8, "uint8")
+    work = Work(a)
+    work.put(7)
+    assert read(work.shared).tolist() == [7] * 8
+    assert a.numpy().tolist() == [7] * 8
+
+
+@pytest.mark.parametrize(
+    "write", [lambda a: a.fill(9), lambda a: a.copy_from(np.full(8, 9, np.uint8))]
+)
+def test_what_is_written_is_after_the_work_of_the_stream(cuda, write):
+    a = cuda.zeros(8, "uint8")
+    work = Work(a)
+    work.put(7)
+    write(work.shared)
+    work.wait()
+    assert a.numpy().tolist() == [9] * 8
 
 
 def test_an_array_keeps_its_stream_alive():

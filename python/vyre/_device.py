@@ -230,13 +230,16 @@ class Array(_vyre.Array):
     ) -> Any:
         """Share the data with another library through DLPack.
 
-        All work on the array has ended, so no stream has to wait for it.
+        All work on the array has ended when this returns, so no stream has to wait for it. With
+        stream=-1, work in the stream that the array keeps may go on.
         """
         own = self.__dlpack_device__()
         if own[0] == CPU and stream is not None:
             raise InvalidArgumentError(
                 "memory of the host has no stream. Fix: pass stream=None", "pass stream=None"
             )
+        if stream != -1:
+            self._settle()
         if dl_device is not None and tuple(dl_device) != own:
             if tuple(dl_device) != (CPU, 0) or copy is False:
                 raise BufferError(f"the data is on device {own}, not {tuple(dl_device)}")
@@ -254,6 +257,7 @@ class Array(_vyre.Array):
         """The data for libraries that use CUDA; only on cuda."""
         if self.__dlpack_device__()[0] != CUDA:
             raise AttributeError("the data is not on a CUDA device")
+        self._settle()
         address, _, _, is_read_only = self._memory()
         return {
             "shape": self.shape,
@@ -293,7 +297,7 @@ def current_stream(source: Any, device: int) -> tuple[int, Any]:
         stream = module.cuda.current_stream(device)
         return int(stream.cuda_stream) or 1, stream
     if library == "cupy":
-        stream = module.cuda.get_current_stream()
+        stream = module.cuda.get_current_stream(device)
         return int(stream.ptr) or 1, stream
     return 1, None  # the legacy default stream
 
