@@ -246,18 +246,22 @@ static int open_tensor(view *self, PyObject *capsule, bool is_read_only) {
     return 0;
 }
 
-static PyObject *call_adopt(PyObject *object, const uint64_t *stream) {
+static PyObject *call_adopt(PyObject *object, const view_request *request) {
     PyObject *adopt = python_import(&python.adopt, "vyre._device", "adopt");
-    if (!adopt) {
-        return NULL;
-    }
-    return stream ? PyObject_CallFunction(adopt, "OK", object, (unsigned long long)*stream)
-                  : PyObject_CallFunctionObjArgs(adopt, object, NULL);
+    PyObject *stream = !adopt            ? NULL
+                       : request->stream ? PyLong_FromUnsignedLongLong(*request->stream)
+                                         : Py_NewRef(Py_None);
+    PyObject *adopted =
+        stream ? PyObject_CallFunctionObjArgs(adopt, object, stream,
+                                              request->is_read ? Py_True : Py_False, NULL)
+               : NULL;
+    Py_XDECREF(stream);
+    return adopted;
 }
 
 /* Opens an array of another library: a capsule for memory of the host, else a vyre.Array. */
 static int open_foreign(view *self, PyObject *object, const view_request *request) {
-    PyObject *adopted = call_adopt(object, request->stream), *shared;
+    PyObject *adopted = call_adopt(object, request), *shared;
     int result = -1, is_read_only;
     if (!adopted && PyErr_ExceptionMatches(PyExc_BufferError)) {
         refuse_shared(request->where);

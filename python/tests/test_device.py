@@ -119,7 +119,7 @@ def test_a_device_has_several_names(saxpy, other):
 
 def test_arrays_of_two_devices_do_not_meet(saxpy):
     a, b = vyre.Device("cpu").zeros(4), vyre.Device("reference").zeros(4)
-    with pytest.raises(ValueError, match="on device reference, and another argument on cpu"):
+    with pytest.raises(ValueError, match="`x` is on device cpu, and another argument on reference"):
         saxpy(1.0, a, b)
     with pytest.raises(ValueError, match="the data is on device cpu"):
         saxpy(1.0, a, a, device="reference")
@@ -348,15 +348,20 @@ def test_arrays_that_keep_different_streams_do_not_meet(cuda, saxpy):
         saxpy(1.0, *order)  # the tensor gets ready for the stream of the array
 
 
+def load_driver():
+    """Return the driver, with the context of the device current."""
+    driver, context = ctypes.CDLL(os.environ.get("VYRE_CUDA") or "libcuda.so.1"), ctypes.c_void_p()
+    assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+    assert driver.cuCtxSetCurrent(context) == 0
+    return driver
+
+
 class Work:
     """A stream of another library, with work on an array that the driver has not begun."""
 
     def __init__(self, array):
-        self.driver = ctypes.CDLL(os.environ.get("VYRE_CUDA") or "libcuda.so.1")
+        self.driver, self.stream = load_driver(), ctypes.c_void_p()
         self.address, self.bytes = array._memory()[0], array.nbytes
-        context, self.stream = ctypes.c_void_p(), ctypes.c_void_p()
-        assert self.driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
-        assert self.driver.cuCtxSetCurrent(context) == 0
         assert self.driver.cuStreamCreate(ctypes.byref(self.stream), 1) == 0
         self.shared = vyre.Array.from_pointer(
             array.device,
@@ -442,10 +447,55 @@ def test_the_cuda_array_interface_is_read(monkeypatch):
     tensor = fake("numba", __cuda_array_interface__={**interface, "stream": 5})
     _device.adopt(tensor)
     assert asked == ["cuda", 4096, False, (2, 3), "float32", True, (5, tensor), tensor]
+
+    def adopt(**changes):
+        _device.adopt(fake("numba", __cuda_array_interface__={**interface, **changes}))
+
     with pytest.raises(ValueError, match="not C-contiguous"):
-        _device.adopt(fake("numba", __cuda_array_interface__={**interface, "strides": (4, 8)}))
-    _device.adopt(fake("numba", __cuda_array_interface__={**interface, "strides": (12, 4)}))
+        adopt(strides=(4, 8))
+    adopt(strides=(12, 4))
+    adopt(shape=(2, 1, 3), strides=(12, 400, 4))
+    adopt(shape=(2, 0), strides=(400, 40))
+    with pytest.raises(TypeError, match="byte order"):
+        adopt(typestr=">f4")
+    with pytest.raises(TypeError, match="mask"):
+        adopt(mask=tensor)
     assert _device.adopt(object()) == (None, False)
+
+
+class Foreign:
+    """Bytes on CUDA that are not vyre's, and tensors that begin anywhere in them."""
+
+    def __init__(self, size):
+        self.driver, address = load_driver(), ctypes.c_uint64()
+        assert self.driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size)) == 0
+        self.address = address.value
+
+    def part(self, start, stop):
+        place = {"shape": (stop - start,), "data": (self.address + start, False)}
+        return fake("numba", __cuda_array_interface__={**place, "typestr": "|u1", "version": 3})
+
+    def free(self):
+        assert self.driver.cuMemFree_v2(ctypes.c_uint64(self.address)) == 0
+
+
+def test_tensors_that_are_read_may_overlap(cuda):
+    add = vyre.kernel(
+        "program f(x: buffer<u8>, y: buffer<u8>, z: inout buffer<u8>) over z "
+        "{ z[gid] = x[gid] + y[gid]; }"
+    )
+    memory = Foreign(64)
+    numbers = vyre._device.adopt(memory.part(0, 64))[0].copy_from(np.arange(64, dtype=np.uint8))
+    del numbers
+    z = cuda.zeros(31, "uint8")
+    add(memory.part(0, 31), memory.part(1, 32), z)
+    assert z.numpy().tolist() == list(range(1, 62, 2))
+    add(memory.part(0, 31), memory.part(0, 64), z)
+    assert z.numpy().tolist() == list(range(0, 62, 2))
+    for written in (memory.part(0, 31), memory.part(0, 40)):
+        with pytest.raises(ValueError, match="arguments `x` and `z`"):
+            add(memory.part(0, 31), memory.part(40, 64), written)
+    memory.free()
 
 
 def test_a_device_does_not_survive_fork():

@@ -311,16 +311,17 @@ def ask_for_capsule(source: Any, stream: int | None) -> Any:
         return source.__dlpack__(**keywords)
 
 
-def adopt(source: Any, stream: int | None = None) -> tuple[Any, bool]:
+def adopt(source: Any, stream: int | None = None, is_read: bool = False) -> tuple[Any, bool]:
     """Share the memory of another library's array.
 
     Returns a DLPack capsule for memory of the host, an Array for memory of a CUDA device, and None
     for an object that shares nothing; and whether nobody may write the memory. `stream` is the one
-    that the array gets ready for, in place of the library's current one.
+    that the array gets ready for, in place of the library's current one. With `is_read` nobody
+    writes it: several such arrays may overlap, as x[:-1] and x[1:] do.
     """
     if hasattr(source, "__dlpack__") and hasattr(source, "__dlpack_device__"):
         kind, number = source.__dlpack_device__()
-        is_read_only = library_of(source) in IMMUTABLE
+        is_read_only = is_read or library_of(source) in IMMUTABLE
         if kind in (CPU, CUDA_HOST):
             return ask_for_capsule(source, None), is_read_only
         if kind in (CUDA, CUDA_MANAGED):
@@ -334,17 +335,27 @@ def adopt(source: Any, stream: int | None = None) -> tuple[Any, bool]:
             "move it to the CPU or to a CUDA device",
         )
     interface = getattr(source, "__cuda_array_interface__", None)
-    return None if interface is None else adopt_interface(source, interface, stream), False
+    if interface is None:
+        return None, False
+    return adopt_interface(source, interface, stream, is_read), is_read
 
 
-def adopt_interface(source: Any, interface: dict[str, Any], stream: int | None) -> Array:
+def adopt_interface(
+    source: Any, interface: dict[str, Any], stream: int | None, is_read: bool
+) -> Array:
     """Share memory on CUDA through the CUDA array interface."""
     import numpy
 
     dtype = numpy.dtype(interface["typestr"])
+    if not dtype.isnative or interface.get("mask") is not None:
+        raise ArgumentTypeError(
+            "an array on CUDA has a mask or another byte order. "
+            "Fix: convert it to a plain array of this machine's byte order",
+            "convert it to a plain array of this machine's byte order",
+        )
     shape = tuple(interface["shape"])
     strides = interface.get("strides")
-    if strides is not None and tuple(strides) != compact_strides(shape, dtype.itemsize):
+    if strides is not None and not is_compact(shape, strides, dtype.itemsize):
         raise InvalidArgumentError(
             "an array on CUDA is not C-contiguous. Fix: make it contiguous first",
             "make it contiguous first",
@@ -361,19 +372,19 @@ def adopt_interface(source: Any, interface: dict[str, Any], stream: int | None) 
         False,
         shape,
         dtype.name,
-        is_read_only,
+        is_read or is_read_only,
         ordered,
         source,
     )
 
 
-def compact_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """Return the strides in bytes of an array in C order."""
-    strides: list[int] = []
-    for side in reversed(shape):
-        strides.insert(0, itemsize)
+def is_compact(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
+    """Whether an array is in C order; strides of sides that have one element do not matter."""
+    for side, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if side != 1 and stride != itemsize:
+            return 0 in shape
         itemsize *= side
-    return tuple(strides)
+    return True
 
 
 def from_dlpack(source: Any) -> Array:
