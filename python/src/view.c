@@ -185,6 +185,8 @@ bool view_has_fields(const char *format, const view_field *fields, size_t count)
 void view_describe(const view *self, char *out_text, size_t size) {
     if (self->type != VYRE_TYPE_VOID) {
         snprintf(out_text, size, "dtype %s", view_dtype_name(self->type));
+    } else if (self->tensor) {
+        snprintf(out_text, size, "a dtype that kernels do not have");
     } else if (self->format[0] == 'T') {
         snprintf(out_text, size, "a structured dtype of %zu bytes", self->element_bytes);
     } else {
@@ -210,8 +212,11 @@ static void refuse_shared(const char *where) {
     PyObject *text = reason ? PyObject_Str(reason) : NULL;
     const char *words = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     if (words) {
-        error_refuse(ERROR_TYPE, "convert the array to a dtype that kernels have",
-                     "%s is an array that cannot be shared (%s)", where, words);
+        error_refuse(ERROR_TYPE,
+                     *words ? "convert the array as the text in parentheses says"
+                            : "pass a NumPy array, such as numpy.asarray(x)",
+                     "%s is an array that cannot be shared (%s)", where,
+                     *words ? words : "its library does not say why");
     }
     Py_XDECREF(text);
     Py_XDECREF(type);

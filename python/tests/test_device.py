@@ -221,6 +221,27 @@ def test_strided_and_read_only_tensors(saxpy):
     assert z.tolist() == y.tolist()
 
 
+class Refuses(Shares):
+    def __dlpack__(self, **keywords):
+        raise BufferError(self.array)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def test_tensors_that_cannot_be_used_are_refused_with_the_reason(saxpy):
+    x = np.ones(4, np.float32)
+    with pytest.raises(TypeError, match="`x` has a dtype that kernels do not have") as caught:
+        saxpy(1.0, Shares(x.astype(np.complex64)), x)
+    assert caught.value.fix.startswith('convert the array with .astype("float32")')
+    with pytest.raises(TypeError, match=r"cannot be shared \(use detach\(\)\)") as caught:
+        saxpy(1.0, Refuses("use detach()"), x)
+    assert caught.value.fix == "convert the array as the text in parentheses says"
+    with pytest.raises(TypeError, match="does not say why") as caught:
+        saxpy(1.0, Refuses(""), x)
+    assert "numpy.asarray" in caught.value.fix
+
+
 def test_from_dlpack_shares(saxpy):
     x = np.ones(4, np.float32)
     a = vyre.from_dlpack(Shares(x))
