@@ -26,7 +26,9 @@ extern "C" {
 #endif
 
 /* Allocates memory that begins at a page, with undefined contents. `size` may be 0. Fails if an
- * open device cannot pin the memory. A lost device pins it after it was recovered. */
+ * open device cannot pin the memory. A lost device pins it after it was recovered. A device that is
+ * opened or recovered later and cannot pin it says so in the log, and copies it like other memory.
+ */
 VYRE_API VYRE_MUST_USE vyre_status vyre_memory_allocate(size_t size, void **out_memory);
 /* Frees memory from vyre_memory_allocate; NULL is allowed. No run, copy or resident buffer may use
  * it any more. If a device cannot unpin it, the call fails and frees nothing; it may be repeated.

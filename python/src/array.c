@@ -4,6 +4,7 @@
 
 #include "dlpack.h"
 #include "error.h"
+#include "stream.h"
 
 void array_describe(array *self, view *out_view) {
     *out_view = (view){.bytes = self->bytes,
@@ -306,7 +307,7 @@ static PyObject *upload(PyObject *object, PyObject *from) {
     array *self = (array *)object;
     Py_buffer buffer;
     vyre_status status;
-    if (refuse_read_only(self) || open_bytes(self, from, 0, &buffer)) {
+    if (refuse_read_only(self) || stream_settle(self) || open_bytes(self, from, 0, &buffer)) {
         return NULL;
     }
     PyThreadState *thread = PyEval_SaveThread();
@@ -320,7 +321,7 @@ static PyObject *read_into(PyObject *object, PyObject *to) {
     array *self = (array *)object;
     Py_buffer buffer;
     vyre_status status;
-    if (open_bytes(self, to, PyBUF_WRITABLE, &buffer)) {
+    if (stream_settle(self) || open_bytes(self, to, PyBUF_WRITABLE, &buffer)) {
         return NULL;
     }
     PyThreadState *thread = PyEval_SaveThread();
@@ -336,7 +337,8 @@ static PyObject *fill_bytes(PyObject *object, PyObject *pattern) {
     char *bytes;
     Py_ssize_t size;
     vyre_status status;
-    if (refuse_read_only(self) || PyBytes_AsStringAndSize(pattern, &bytes, &size)) {
+    if (refuse_read_only(self) || PyBytes_AsStringAndSize(pattern, &bytes, &size) ||
+        stream_settle(self)) {
         return NULL;
     }
     PyThreadState *thread = PyEval_SaveThread();
@@ -354,7 +356,7 @@ static PyObject *copy_from(PyObject *object, PyObject *other) {
         return NULL;
     }
     const array *from = (array *)other;
-    if (refuse_read_only(self)) {
+    if (refuse_read_only(self) || stream_settle(self) || stream_settle(from)) {
         return NULL;
     }
     PyThreadState *thread = PyEval_SaveThread();
@@ -394,6 +396,12 @@ static PyObject *range(PyObject *object, PyObject *arguments) {
                                  &part->resident);
     PyEval_RestoreThread(thread);
     return finish(part, status);
+}
+
+/* Waits for the work that is in the stream of the array now. */
+static PyObject *settle(PyObject *object, PyObject *unused) {
+    (void)unused;
+    return stream_settle((array *)object) ? NULL : Py_NewRef(Py_None);
 }
 
 /* The memory as a tuple: (address, bytes, is_host, is_read_only). */
@@ -484,6 +492,7 @@ PyTypeObject *array_type_make(void) {
         {"_fill_bytes", fill_bytes, METH_O, NULL},
         {"_copy_from", copy_from, METH_O, NULL},
         {"_range", range, METH_VARARGS, NULL},
+        {"_settle", settle, METH_NOARGS, NULL},
         {"_memory", get_memory, METH_NOARGS, NULL},
         {"_export", export_capsule, METH_VARARGS, NULL},
         {NULL, NULL, 0, NULL}};

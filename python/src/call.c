@@ -3,6 +3,7 @@
 #include "error.h"
 #include "results.h"
 #include "scalar.h"
+#include "stream.h"
 
 static int open_scalar(call *self, size_t index) {
     const argument_spec *argument = &self->spec->arguments[index];
@@ -20,10 +21,6 @@ static bool has_stream(const call *self) {
     return self->config.flags & VYRE_DISPATCH_STREAM;
 }
 
-static bool keeps_stream(const array *given) {
-    return given->has_stream && vyre_device_features(given->device->device) & VYRE_FEATURE_STREAMS;
-}
-
 static void follow(call *self, const array *given) {
     self->config.flags |= VYRE_DISPATCH_STREAM;
     self->config.stream = given->stream;
@@ -35,7 +32,7 @@ static void find_stream(call *self) {
     for (size_t i = 0; i < self->spec->count && !has_stream(self); i++) {
         PyObject *object = self->operands[i].object;
         if (object && PyObject_TypeCheck(object, python.array_type) &&
-            keeps_stream((array *)object)) {
+            stream_is_kept((array *)object)) {
             follow(self, (array *)object);
         }
     }
@@ -51,7 +48,7 @@ static int meet(call *self, size_t index) {
             vyre_device_name(given->device->device), vyre_device_name(self->where->device));
     }
     self->where = given->device;
-    if (!keeps_stream(given)) {
+    if (!stream_is_kept(given)) {
         return 0;
     }
     if (has_stream(self) && self->config.stream != given->stream) {
@@ -70,7 +67,8 @@ static int open_array(call *self, size_t index) {
     operand *given = &self->operands[index];
     const view_request request = {.wanted = argument->type,
                                   .where = argument->where,
-                                  .stream = has_stream(self) ? &self->config.stream : NULL};
+                                  .stream = has_stream(self) ? &self->config.stream : NULL,
+                                  .is_read = argument->access == VYRE_ACCESS_IN};
     if (view_open(&given->array, given->object, &request)) {
         return -1;
     }
@@ -121,6 +119,10 @@ static int open_given(call *self, size_t index) {
     return argument->is_buffer ? open_array(self, index) : open_scalar(self, index);
 }
 
+static bool is_read_buffer(const argument_spec *argument) {
+    return argument->is_buffer && argument->access == VYRE_ACCESS_IN;
+}
+
 static bool overlaps(vyre_output a, vyre_output b) {
     return a.data < b.data + b.size && b.data < a.data + a.size;
 }
@@ -129,7 +131,7 @@ static bool overlaps(vyre_output a, vyre_output b) {
 static int separate(call *self, size_t read) {
     for (size_t i = 0; i < self->spec->count; i++) {
         const argument_spec *written = &self->spec->arguments[i];
-        if (written->is_buffer && written->access != VYRE_ACCESS_IN &&
+        if (written->is_buffer && !is_read_buffer(written) &&
             overlaps(self->arguments[read], self->arguments[i])) {
             view *memory = &self->operands[read].array;
             if (view_copy(memory)) {
@@ -143,10 +145,23 @@ static int separate(call *self, size_t read) {
 
 static int separate_all(call *self) {
     for (size_t i = 0; i < self->spec->count; i++) {
-        const argument_spec *argument = &self->spec->arguments[i];
-        if (argument->is_buffer && argument->access == VYRE_ACCESS_IN &&
-            !self->operands[i].array.copy && !self->operands[i].array.array && separate(self, i)) {
+        const operand *given = &self->operands[i];
+        if (is_read_buffer(&self->spec->arguments[i]) && !given->array.copy &&
+            !given->array.array && separate(self, i)) {
             return -1;
+        }
+    }
+    return 0;
+}
+
+/* Arrays that are written come before those that are read: shared memory of both kinds is then one
+ * buffer, and the run says which arguments overlap. */
+static int open_all_given(call *self) {
+    for (int are_read = 0; are_read < 2; are_read++) {
+        for (size_t i = 0; i < self->spec->count; i++) {
+            if (is_read_buffer(&self->spec->arguments[i]) == are_read && open_given(self, i)) {
+                return -1;
+            }
         }
     }
     return 0;
@@ -155,10 +170,8 @@ static int separate_all(call *self) {
 /* Outputs come last, because they are made on the device of the other arguments. */
 int call_open(call *self) {
     find_stream(self);
-    for (size_t i = 0; i < self->spec->count; i++) {
-        if (open_given(self, i)) {
-            return -1;
-        }
+    if (open_all_given(self)) {
+        return -1;
     }
     for (size_t i = 0; i < self->spec->count && self->spec->output_count; i++) {
         if (spec_is_output(&self->spec->arguments[i]) && open_output(self, i)) {

@@ -23,6 +23,7 @@ typedef struct module_state {
     PyObject *bfloat16_bits;
     PyObject *adopt; /* these two are of vyre._device; NULL until needed */
     PyObject *make_output;
+    PyObject *waiter; /* the kernel of stream.c; NULL until needed */
     PyObject *dtypes[VYRE_TYPE_COUNT];
     bool has_device; /* a device was opened, so vyre.trace() comes too late */
     bool has_chosen; /* the router has opened the devices that it chooses from */

@@ -185,6 +185,8 @@ bool view_has_fields(const char *format, const view_field *fields, size_t count)
 void view_describe(const view *self, char *out_text, size_t size) {
     if (self->type != VYRE_TYPE_VOID) {
         snprintf(out_text, size, "dtype %s", view_dtype_name(self->type));
+    } else if (self->tensor) {
+        snprintf(out_text, size, "a dtype that kernels do not have");
     } else if (self->format[0] == 'T') {
         snprintf(out_text, size, "a structured dtype of %zu bytes", self->element_bytes);
     } else {
@@ -210,8 +212,11 @@ static void refuse_shared(const char *where) {
     PyObject *text = reason ? PyObject_Str(reason) : NULL;
     const char *words = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     if (words) {
-        error_refuse(ERROR_TYPE, "convert the array to a dtype that kernels have",
-                     "%s is an array that cannot be shared (%s)", where, words);
+        error_refuse(ERROR_TYPE,
+                     *words ? "convert the array as the text in parentheses says"
+                            : "pass a NumPy array, such as numpy.asarray(x)",
+                     "%s is an array that cannot be shared (%s)", where,
+                     *words ? words : "its library does not say why");
     }
     Py_XDECREF(text);
     Py_XDECREF(type);
@@ -246,18 +251,22 @@ static int open_tensor(view *self, PyObject *capsule, bool is_read_only) {
     return 0;
 }
 
-static PyObject *call_adopt(PyObject *object, const uint64_t *stream) {
+static PyObject *call_adopt(PyObject *object, const view_request *request) {
     PyObject *adopt = python_import(&python.adopt, "vyre._device", "adopt");
-    if (!adopt) {
-        return NULL;
-    }
-    return stream ? PyObject_CallFunction(adopt, "OK", object, (unsigned long long)*stream)
-                  : PyObject_CallFunctionObjArgs(adopt, object, NULL);
+    PyObject *stream = !adopt            ? NULL
+                       : request->stream ? PyLong_FromUnsignedLongLong(*request->stream)
+                                         : Py_NewRef(Py_None);
+    PyObject *adopted =
+        stream ? PyObject_CallFunctionObjArgs(adopt, object, stream,
+                                              request->is_read ? Py_True : Py_False, NULL)
+               : NULL;
+    Py_XDECREF(stream);
+    return adopted;
 }
 
 /* Opens an array of another library: a capsule for memory of the host, else a vyre.Array. */
 static int open_foreign(view *self, PyObject *object, const view_request *request) {
-    PyObject *adopted = call_adopt(object, request->stream), *shared;
+    PyObject *adopted = call_adopt(object, request), *shared;
     int result = -1, is_read_only;
     if (!adopted && PyErr_ExceptionMatches(PyExc_BufferError)) {
         refuse_shared(request->where);

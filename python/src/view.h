@@ -29,6 +29,7 @@ typedef struct view_request {
     vyre_type wanted;
     const char *where;      /* names the argument in errors */
     const uint64_t *stream; /* that arrays of other libraries get ready for; NULL: their own */
+    bool is_read;           /* nothing is written: shared memory may overlap other such memory */
 } view_request;
 
 /* Opens the memory of an object. A failure leaves nothing to close. */

@@ -120,6 +120,9 @@ def warm():
     }
     if DEVICE == "cpu":
         acts["share"] = lambda: vyre.from_dlpack(x)
+    if DEVICE == "cuda":
+        place = (a._memory()[0], False, a.shape, "float32", False, (1, None), a)
+        acts["stream"] = lambda: vyre.Array.from_pointer(here, *place).numpy()
     total = sum(check_each(name, act, (x, y, saxpy, a, here)) for name, act in acts.items())
     y[:] = 1
     saxpy(2.0, x, y, device=DEVICE)

@@ -1,5 +1,6 @@
 """Arrays that stay on a device, and memory that is shared with other libraries."""
 
+import ctypes
 import gc
 import importlib
 import os
@@ -118,7 +119,7 @@ def test_a_device_has_several_names(saxpy, other):
 
 def test_arrays_of_two_devices_do_not_meet(saxpy):
     a, b = vyre.Device("cpu").zeros(4), vyre.Device("reference").zeros(4)
-    with pytest.raises(ValueError, match="on device reference, and another argument on cpu"):
+    with pytest.raises(ValueError, match="`x` is on device cpu, and another argument on reference"):
         saxpy(1.0, a, b)
     with pytest.raises(ValueError, match="the data is on device cpu"):
         saxpy(1.0, a, a, device="reference")
@@ -220,6 +221,27 @@ def test_strided_and_read_only_tensors(saxpy):
     assert z.tolist() == y.tolist()
 
 
+class Refuses(Shares):
+    def __dlpack__(self, **keywords):
+        raise BufferError(self.array)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def test_tensors_that_cannot_be_used_are_refused_with_the_reason(saxpy):
+    x = np.ones(4, np.float32)
+    with pytest.raises(TypeError, match="`x` has a dtype that kernels do not have") as caught:
+        saxpy(1.0, Shares(x.astype(np.complex64)), x)
+    assert caught.value.fix.startswith('convert the array with .astype("float32")')
+    with pytest.raises(TypeError, match=r"cannot be shared \(use detach\(\)\)") as caught:
+        saxpy(1.0, Refuses("use detach()"), x)
+    assert caught.value.fix == "convert the array as the text in parentheses says"
+    with pytest.raises(TypeError, match="does not say why") as caught:
+        saxpy(1.0, Refuses(""), x)
+    assert "numpy.asarray" in caught.value.fix
+
+
 def test_from_dlpack_shares(saxpy):
     x = np.ones(4, np.float32)
     a = vyre.from_dlpack(Shares(x))
@@ -247,11 +269,11 @@ class FakeModule:
     class cuda:
         @staticmethod
         def current_stream(device):
-            return type("Stream", (), {"cuda_stream": 77})
+            return type("Stream", (), {"cuda_stream": 76 + device})
 
         @staticmethod
-        def get_current_stream():
-            return type("Stream", (), {"ptr": 78})
+        def get_current_stream(device):
+            return type("Stream", (), {"ptr": 77 + device})
 
 
 def fake(library, **members):
@@ -347,6 +369,72 @@ def test_arrays_that_keep_different_streams_do_not_meet(cuda, saxpy):
         saxpy(1.0, *order)  # the tensor gets ready for the stream of the array
 
 
+def load_driver():
+    """Return the driver, with the context of the device current."""
+    driver, context = ctypes.CDLL(os.environ.get("VYRE_CUDA") or "libcuda.so.1"), ctypes.c_void_p()
+    assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+    assert driver.cuCtxSetCurrent(context) == 0
+    return driver
+
+
+class Work:
+    """A stream of another library, with work on an array that the driver has not begun."""
+
+    def __init__(self, array):
+        self.driver, self.stream = load_driver(), ctypes.c_void_p()
+        self.address, self.bytes = array._memory()[0], array.nbytes
+        assert self.driver.cuStreamCreate(ctypes.byref(self.stream), 1) == 0
+        self.shared = vyre.Array.from_pointer(
+            array.device,
+            self.address,
+            False,
+            array.shape,
+            "uint8",
+            False,
+            (self.stream.value, self),
+            array,
+        )
+
+    def put(self, value):
+        address, count = ctypes.c_uint64(self.address), ctypes.c_size_t(self.bytes)
+        assert self.driver.cuMemsetD8Async(address, value, count, self.stream) == 0
+
+    def wait(self):
+        assert self.driver.cuStreamSynchronize(self.stream) == 0
+
+
+READS = {
+    "numpy": lambda a: a.numpy(),
+    "asarray": np.asarray,
+    "range": lambda a: a[:].numpy(),
+    "copy_from": lambda a: a.device.zeros(8, "uint8").copy_from(a).numpy(),
+    "interface": lambda a: a.__cuda_array_interface__ and np.full(8, 7),
+    "capsule": lambda a: a.__dlpack__(stream=1) and np.full(8, 7),
+    "copied capsule": lambda a: np.from_dlpack(a, device="cpu"),
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_what_is_read_or_shared_is_after_the_work_of_the_stream(cuda, read):
+    a = cuda.zeros(8, "uint8")
+    work = Work(a)
+    work.put(7)
+    assert read(work.shared).tolist() == [7] * 8
+    assert a.numpy().tolist() == [7] * 8
+
+
+@pytest.mark.parametrize(
+    "write", [lambda a: a.fill(9), lambda a: a.copy_from(np.full(8, 9, np.uint8))]
+)
+def test_what_is_written_is_after_the_work_of_the_stream(cuda, write):
+    a = cuda.zeros(8, "uint8")
+    work = Work(a)
+    work.put(7)
+    write(work.shared)
+    work.wait()
+    assert a.numpy().tolist() == [9] * 8
+
+
 def test_an_array_keeps_its_stream_alive():
     class Stream:
         pass
@@ -380,10 +468,55 @@ def test_the_cuda_array_interface_is_read(monkeypatch):
     tensor = fake("numba", __cuda_array_interface__={**interface, "stream": 5})
     _device.adopt(tensor)
     assert asked == ["cuda", 4096, False, (2, 3), "float32", True, (5, tensor), tensor]
+
+    def adopt(**changes):
+        _device.adopt(fake("numba", __cuda_array_interface__={**interface, **changes}))
+
     with pytest.raises(ValueError, match="not C-contiguous"):
-        _device.adopt(fake("numba", __cuda_array_interface__={**interface, "strides": (4, 8)}))
-    _device.adopt(fake("numba", __cuda_array_interface__={**interface, "strides": (12, 4)}))
+        adopt(strides=(4, 8))
+    adopt(strides=(12, 4))
+    adopt(shape=(2, 1, 3), strides=(12, 400, 4))
+    adopt(shape=(2, 0), strides=(400, 40))
+    with pytest.raises(TypeError, match="byte order"):
+        adopt(typestr=">f4")
+    with pytest.raises(TypeError, match="mask"):
+        adopt(mask=tensor)
     assert _device.adopt(object()) == (None, False)
+
+
+class Foreign:
+    """Bytes on CUDA that are not vyre's, and tensors that begin anywhere in them."""
+
+    def __init__(self, size):
+        self.driver, address = load_driver(), ctypes.c_uint64()
+        assert self.driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size)) == 0
+        self.address = address.value
+
+    def part(self, start, stop):
+        place = {"shape": (stop - start,), "data": (self.address + start, False)}
+        return fake("numba", __cuda_array_interface__={**place, "typestr": "|u1", "version": 3})
+
+    def free(self):
+        assert self.driver.cuMemFree_v2(ctypes.c_uint64(self.address)) == 0
+
+
+def test_tensors_that_are_read_may_overlap(cuda):
+    add = vyre.kernel(
+        "program f(x: buffer<u8>, y: buffer<u8>, z: inout buffer<u8>) over z "
+        "{ z[gid] = x[gid] + y[gid]; }"
+    )
+    memory = Foreign(64)
+    numbers = vyre._device.adopt(memory.part(0, 64))[0].copy_from(np.arange(64, dtype=np.uint8))
+    del numbers
+    z = cuda.zeros(31, "uint8")
+    add(memory.part(0, 31), memory.part(1, 32), z)
+    assert z.numpy().tolist() == list(range(1, 62, 2))
+    add(memory.part(0, 31), memory.part(0, 64), z)
+    assert z.numpy().tolist() == list(range(0, 62, 2))
+    for written in (memory.part(0, 31), memory.part(0, 40)):
+        with pytest.raises(ValueError, match="arguments `x` and `z`"):
+            add(memory.part(0, 31), memory.part(40, 64), written)
+    memory.free()
 
 
 def test_a_device_does_not_survive_fork():

@@ -181,6 +181,17 @@ class TorchTest(Case):
         y = self.ordered(vyre.from_dlpack)
         self.assertTrue(bool((y == 50).all()), y)
 
+    def test_what_an_array_reads_is_after_the_work_of_its_stream(self):
+        for read in (lambda a: a.numpy(), lambda a: TORCH.from_dlpack(a).cpu().numpy()):
+            y = self.ones(1 << 20, 0.0)
+            vyre.from_dlpack(y).numpy()  # compiles
+            with TORCH.cuda.stream(TORCH.cuda.Stream()):
+                shared = vyre.from_dlpack(y)
+                TORCH.cuda._sleep(200_000_000)
+                y.fill_(3)
+            self.assertTrue((read(shared) == 3).all())
+            TORCH.cuda.synchronize()
+
     def test_many_calls_in_a_stream_without_waiting(self):
         x, y = self.ones(1 << 16), self.ones(1 << 16, 0.0)
         stream = TORCH.cuda.Stream()

@@ -1,5 +1,6 @@
 """What the package tells: devices, routes, times, traces and notebooks."""
 
+import array
 import json
 import os
 import pty
@@ -49,6 +50,40 @@ def test_bench_times_every_device(saxpy):
     with pytest.raises(vyre.InvalidArgumentError):
         vyre.bench(saxpy, 2.0, y, devices=["reference"])
     assert vyre.bench(vyre.ops.sort.keys_u32, np.zeros(4, np.uint32), seconds=0.01).kernel
+
+
+class Tensor:
+    """A tensor like those of torch, which have no copy()."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def clone(self):
+        return Tensor(self.array.copy())
+
+    def __dlpack__(self, **keywords):
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("make", [Tensor, memoryview, lambda y: array.array("f", y)])
+def test_bench_changes_no_argument(saxpy, make):
+    x = np.ones(16, np.float32)
+    y = make(np.ones(16, np.float32))
+    timing = vyre.bench(saxpy, 2.0, x, y, devices="reference", seconds=1e-4).timings[0]
+    assert (timing.device, timing.error) == ("reference", "")
+    assert (np.from_dlpack(y) if make is Tensor else np.array(y)).tolist() == [1] * 16
+
+
+def test_one_device_may_be_named_alone():
+    result = vyre.bench(vyre.kernel("program f() over 1 { }"), devices=vyre.Device("reference"))
+    assert [timing.device for timing in result.timings] == ["reference"]
+    with pytest.raises(vyre.Error, match="backend `nowhere`"):
+        vyre.certify("reduce.sum_u32", sizes="6", devices="nowhere")
+    with pytest.raises(TypeError, match="operations is int"):
+        vyre.certify(3)
 
 
 def test_trace_writes_a_file(tmp_path):

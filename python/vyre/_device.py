@@ -230,13 +230,16 @@ class Array(_vyre.Array):
     ) -> Any:
         """Share the data with another library through DLPack.
 
-        All work on the array has ended, so no stream has to wait for it.
+        All work on the array has ended when this returns, so no stream has to wait for it. With
+        stream=-1, work in the stream that the array keeps may go on.
         """
         own = self.__dlpack_device__()
         if own[0] == CPU and stream is not None:
             raise InvalidArgumentError(
                 "memory of the host has no stream. Fix: pass stream=None", "pass stream=None"
             )
+        if stream != -1:
+            self._settle()
         if dl_device is not None and tuple(dl_device) != own:
             if tuple(dl_device) != (CPU, 0) or copy is False:
                 raise BufferError(f"the data is on device {own}, not {tuple(dl_device)}")
@@ -254,6 +257,7 @@ class Array(_vyre.Array):
         """The data for libraries that use CUDA; only on cuda."""
         if self.__dlpack_device__()[0] != CUDA:
             raise AttributeError("the data is not on a CUDA device")
+        self._settle()
         address, _, _, is_read_only = self._memory()
         return {
             "shape": self.shape,
@@ -293,7 +297,7 @@ def current_stream(source: Any, device: int) -> tuple[int, Any]:
         stream = module.cuda.current_stream(device)
         return int(stream.cuda_stream) or 1, stream
     if library == "cupy":
-        stream = module.cuda.get_current_stream()
+        stream = module.cuda.get_current_stream(device)
         return int(stream.ptr) or 1, stream
     return 1, None  # the legacy default stream
 
@@ -307,16 +311,17 @@ def ask_for_capsule(source: Any, stream: int | None) -> Any:
         return source.__dlpack__(**keywords)
 
 
-def adopt(source: Any, stream: int | None = None) -> tuple[Any, bool]:
+def adopt(source: Any, stream: int | None = None, is_read: bool = False) -> tuple[Any, bool]:
     """Share the memory of another library's array.
 
     Returns a DLPack capsule for memory of the host, an Array for memory of a CUDA device, and None
     for an object that shares nothing; and whether nobody may write the memory. `stream` is the one
-    that the array gets ready for, in place of the library's current one.
+    that the array gets ready for, in place of the library's current one. With `is_read` nobody
+    writes it: several such arrays may overlap, as x[:-1] and x[1:] do.
     """
     if hasattr(source, "__dlpack__") and hasattr(source, "__dlpack_device__"):
         kind, number = source.__dlpack_device__()
-        is_read_only = library_of(source) in IMMUTABLE
+        is_read_only = is_read or library_of(source) in IMMUTABLE
         if kind in (CPU, CUDA_HOST):
             return ask_for_capsule(source, None), is_read_only
         if kind in (CUDA, CUDA_MANAGED):
@@ -330,17 +335,27 @@ def adopt(source: Any, stream: int | None = None) -> tuple[Any, bool]:
             "move it to the CPU or to a CUDA device",
         )
     interface = getattr(source, "__cuda_array_interface__", None)
-    return None if interface is None else adopt_interface(source, interface, stream), False
+    if interface is None:
+        return None, False
+    return adopt_interface(source, interface, stream, is_read), is_read
 
 
-def adopt_interface(source: Any, interface: dict[str, Any], stream: int | None) -> Array:
+def adopt_interface(
+    source: Any, interface: dict[str, Any], stream: int | None, is_read: bool
+) -> Array:
     """Share memory on CUDA through the CUDA array interface."""
     import numpy
 
     dtype = numpy.dtype(interface["typestr"])
+    if not dtype.isnative or interface.get("mask") is not None:
+        raise ArgumentTypeError(
+            "an array on CUDA has a mask or another byte order. "
+            "Fix: convert it to a plain array of this machine's byte order",
+            "convert it to a plain array of this machine's byte order",
+        )
     shape = tuple(interface["shape"])
     strides = interface.get("strides")
-    if strides is not None and tuple(strides) != compact_strides(shape, dtype.itemsize):
+    if strides is not None and not is_compact(shape, strides, dtype.itemsize):
         raise InvalidArgumentError(
             "an array on CUDA is not C-contiguous. Fix: make it contiguous first",
             "make it contiguous first",
@@ -357,19 +372,19 @@ def adopt_interface(source: Any, interface: dict[str, Any], stream: int | None) 
         False,
         shape,
         dtype.name,
-        is_read_only,
+        is_read or is_read_only,
         ordered,
         source,
     )
 
 
-def compact_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """Return the strides in bytes of an array in C order."""
-    strides: list[int] = []
-    for side in reversed(shape):
-        strides.insert(0, itemsize)
+def is_compact(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
+    """Whether an array is in C order; strides of sides that have one element do not matter."""
+    for side, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if side != 1 and stride != itemsize:
+            return 0 in shape
         itemsize *= side
-    return tuple(strides)
+    return True
 
 
 def from_dlpack(source: Any) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import html
 import os
 import statistics
@@ -13,7 +14,7 @@ from typing import Any
 
 from . import _vyre
 from ._device import Array, Device
-from ._errors import Error, InvalidArgumentError, NotFoundError
+from ._errors import ArgumentTypeError, Error, InvalidArgumentError, NotFoundError
 from ._progress import Progress
 
 
@@ -200,19 +201,27 @@ def time_calls(
     return timing
 
 
+def names_of(devices: Any) -> list[str] | None:
+    """Return the names of one or several devices, which may be devices themselves."""
+    if devices is None:
+        return None
+    several = [devices] if isinstance(devices, str | _vyre.Device) else devices
+    return [device.name if isinstance(device, _vyre.Device) else device for device in several]
+
+
 def bench(
     kernel: Any,
     *arguments: Any,
-    devices: list[str] | None = None,
+    devices: str | Sequence[str] | None = None,
     seconds: float = 0.2,
     **keywords: Any,
 ) -> Benchmark:
     """Time a kernel or operation on each device, for `seconds` on each.
 
-    `devices` are names; the default is every device but the reference. The calls get copies of the
-    arguments, which do not change.
+    `devices` are a name or several; the default is every device but the reference. The calls get
+    copies of the arguments, which do not change.
     """
-    names = devices or [name for name in device_names() if name != "reference"]
+    names = names_of(devices) or [name for name in device_names() if name != "reference"]
     timings = []
     with Progress("bench", len(names)) as progress:
         for name in names:
@@ -235,7 +244,14 @@ def copy_array(value: Any) -> Any:
             "the data is on one device. Fix: pass NumPy arrays, which go to all devices",
             "pass NumPy arrays, which go to all devices",
         )
-    return value.copy() if hasattr(value, "copy") else value
+    for method in ("copy", "clone"):  # clone: tensors of torch
+        if hasattr(value, method):
+            return getattr(value, method)()
+    if isinstance(value, memoryview):
+        import numpy
+
+        return numpy.array(value)
+    return copy.deepcopy(value)
 
 
 @dataclass
@@ -317,7 +333,7 @@ def read_certified(text: str, into: Certification) -> None:
 def certify(
     operations: str = "*",
     *,
-    devices: list[str] | None = None,
+    devices: str | Sequence[str] | None = None,
     sizes: str | None = None,
     budget: float | None = None,
 ) -> Certification:
@@ -331,6 +347,11 @@ def certify(
     import fnmatch
     import subprocess
 
+    if not isinstance(operations, str):
+        raise ArgumentTypeError(
+            f'operations is {type(operations).__name__}. Fix: pass patterns, such as "reduce.*"',
+            'pass patterns, such as "reduce.*"',
+        )
     patterns = [pattern.strip() for pattern in operations.split(",")]
     names = [
         name
@@ -343,7 +364,8 @@ def certify(
             "list them with dir(vyre.ops)",
         )
     options = ["--format", "json", "--no-progress", "--quiet"]
-    options += ["--backend", ",".join(devices)] if devices is not None else []
+    wanted = names_of(devices)
+    options += ["--backend", ",".join(wanted)] if wanted is not None else []
     options += ["--sizes", sizes] if sizes is not None else []
     options += ["--budget", str(budget)] if budget is not None else []
     result = Certification([], [])
