@@ -104,6 +104,8 @@ typedef struct vyre_selection {
     const char *deny;  /* like `allow`, and takes precedence */
     uint32_t device;   /* the index of the device in each backend */
     vyre_grade grade;  /* the weakest that is acceptable */
+    bool quick; /* leaves out drivers that had only software devices for an earlier process, without
+                 * opening them. Such candidates have no scores and no reason */
 } vyre_selection;
 
 /* What preferred selection did with a backend. X(name, text). */

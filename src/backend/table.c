@@ -60,8 +60,18 @@ vyre_status vyre_stage_print(const char *name, const vyre_program *program, vyre
                  : vyre_internal_error("no backend has the stage `%s`", name);
 }
 
+static bool is_known_software(const char *id, uint32_t device) {
+    (void)device; /* all of them */
+    for (const vyre_builtin *const *built_in = vyre_builtins; *built_in; built_in++) {
+        if (!strcmp((*built_in)->bundle->registrations->id, id)) {
+            return (*built_in)->is_known_software && (*built_in)->is_known_software();
+        }
+    }
+    return false;
+}
+
 vyre_registry *vyre_registry_default(void) {
-    return vyre_registry_process(bundles);
+    return vyre_registry_process(bundles, is_known_software);
 }
 
 vyre_status vyre_acquire(const char *name, vyre_device **out_device) {

@@ -25,7 +25,7 @@ void cli_device_tell_refused(const cli_command *command) {
 
 static vyre_status acquire_preferred(vyre_require require, vyre_device **out_device,
                                      vyre_strbuf *out_why) {
-    vyre_selection selection = {.require = require};
+    vyre_selection selection = {.require = require, .quick = true};
     vyre_decision decision;
     vyre_status status =
         vyre_registry_acquire_preferred(vyre_registry_default(), &selection, &decision, out_device);

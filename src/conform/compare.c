@@ -79,8 +79,7 @@ void conform_property_settle(conform_property property, vyre_type type, uint8_t 
 
 /* Comparing */
 
-/* Every run ends some time. */
-static const vyre_dispatch_config run_config = {.timeout_ns = (uint64_t)60 * 1000000000u,
+static const vyre_dispatch_config run_config = {.timeout_ns = CONFORM_RUN_NS,
                                                 .flags = VYRE_DISPATCH_NO_ASSERTS};
 
 /* Memory with a fence on both sides. */

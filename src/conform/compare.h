@@ -29,6 +29,9 @@ typedef enum conform_property {
         CONFORM_PROPERTY_COUNT
 } conform_property;
 
+/* Every run ends some time, with its compile; also on a busy machine under emulation. */
+#define CONFORM_RUN_NS (UINT64_C(300) * 1000000000)
+
 const char *conform_property_name(conform_property property);
 const char *conform_property_meaning(conform_property property);
 

@@ -109,7 +109,7 @@ static vyre_status acquire_word(vyre_registry *registry, const char *id, uint32_
                                 "program");
     }
     if (!strcmp(id, "preferred")) {
-        const vyre_selection selection = {.device = device};
+        const vyre_selection selection = {.device = device, .quick = true};
         return vyre_registry_acquire_preferred(registry, &selection, NULL, out_device);
     }
     return acquire_id(registry, id, device, out_device);

@@ -54,6 +54,7 @@ typedef struct admission {
 
 struct vyre_registry {
     _Atomic(const vyre_bundle *const *) built_in; /* ends with NULL */
+    _Atomic(vyre_known_software) known_software;  /* of those built in; or NULL */
     vyre_plugin_loader load_plugins;              /* NULL: there are none */
 
     pthread_mutex_t lock; /* guards what follows until it is frozen; then nobody writes to it */
@@ -74,9 +75,18 @@ static vyre_registry process = {
  * for itself. */
 static _Thread_local const vyre_registry *loading;
 
-vyre_registry *vyre_registry_process(const vyre_bundle *const *built_in) {
+vyre_registry *vyre_registry_process(const vyre_bundle *const *built_in,
+                                     vyre_known_software known_software) {
     atomic_store_explicit(&process.built_in, built_in, memory_order_relaxed);
+    atomic_store_explicit(&process.known_software, known_software, memory_order_relaxed);
     return &process;
+}
+
+bool vyre_registry_knows_software(const vyre_registry *registry, const char *id, uint32_t device) {
+    vyre_known_software known =
+        atomic_load_explicit(&registry->known_software, memory_order_relaxed);
+    const char *origin = known ? vyre_registry_origin(registry, id) : NULL;
+    return origin && !strcmp(origin, "built in") && known(id, device);
 }
 
 vyre_status vyre_registry_make(const vyre_bundle *const *built_in, vyre_plugin_loader load_plugins,

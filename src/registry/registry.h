@@ -7,9 +7,15 @@
 
 #include "registry/plugin.h"
 
+/* Whether it is known, without opening its driver, that a device of a backend is software. */
+typedef bool (*vyre_known_software)(const char *id, uint32_t device);
+
 /* The registry of the process, which lives as long as it. The room that knows the built-in backends
- * hands them over, the same list in every call; it ends with NULL. */
-vyre_registry *vyre_registry_process(const vyre_bundle *const *built_in);
+ * hands them over, the same list in every call; it ends with NULL. So it does what it knows of
+ * their devices. */
+vyre_registry *vyre_registry_process(const vyre_bundle *const *built_in,
+                                     vyre_known_software known_software);
+bool vyre_registry_knows_software(const vyre_registry *registry, const char *id, uint32_t device);
 
 /* The rows of a bundle, which may be larger than those of this version. */
 const vyre_registration *vyre_bundle_registration(const vyre_bundle *bundle, size_t index);

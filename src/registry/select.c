@@ -198,6 +198,9 @@ static vyre_status look_at(vyre_registry *registry, const vyre_registration *reg
         attempt->facts.fate = VYRE_FATE_REFERENCE;
     } else if (!is_allowed(selection, registration->id)) {
         attempt->facts.fate = VYRE_FATE_DENIED;
+    } else if (selection->quick &&
+               vyre_registry_knows_software(registry, registration->id, selection->device)) {
+        attempt->facts.fate = VYRE_FATE_SOFTWARE;
     } else {
         create(registration, selection, attempt);
     }

@@ -28,6 +28,9 @@ typedef struct vyre_builtin {
     /* What users should know of how it works on this machine, which it finds out; NULL: nothing.
      * NULL here: there never is. */
     const char *(*note)(void);
+    /* Whether an earlier process found only software devices, and nothing has changed since. NULL:
+     * it has none. */
+    bool (*is_known_software)(void);
 } vyre_builtin;
 
 #endif

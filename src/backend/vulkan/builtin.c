@@ -2,6 +2,7 @@
 
 #include "backend/vulkan/backend.h"
 #include "backend/vulkan/device.h"
+#include "backend/vulkan/physical.h"
 #include "base/strbuf.h"
 
 VULKAN_OPTIONS(VYRE_OPTION_DEFINE)
@@ -36,5 +37,8 @@ const char *vulkan_note(void) {
     return *note ? note : NULL;
 }
 
-const vyre_builtin vulkan_builtin = {
-    .bundle = &vulkan_bundle, .is_gpu = true, .options = options, .note = vulkan_note};
+const vyre_builtin vulkan_builtin = {.bundle = &vulkan_bundle,
+                                     .is_gpu = true,
+                                     .options = options,
+                                     .note = vulkan_note,
+                                     .is_known_software = vulkan_physical_known_software};

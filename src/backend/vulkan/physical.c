@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "store/recall.h"
 
 /* Everything that is asked of a device, in two chains. */
 typedef struct answers {
@@ -198,10 +199,10 @@ static void look_at(const vulkan_instance *vulkan, VkPhysicalDevice handle, vulk
     info->memory_model_device = a.f12.vulkanMemoryModelDeviceScope;
     info->subgroup_extended = a.f12.shaderSubgroupExtendedTypes;
     look_at_floats(info, &a.p12);
-    info->missing = !a.f12.bufferDeviceAddress            ? "the feature bufferDeviceAddress"
-                    : !a.f12.timelineSemaphore            ? "the feature timelineSemaphore"
+    info->missing = !a.f12.bufferDeviceAddress         ? "the feature bufferDeviceAddress"
+                    : !a.f12.timelineSemaphore         ? "the feature timelineSemaphore"
                     : !a.features.features.shaderInt64 ? "the feature shaderInt64"
-                                                          : choose_queue(vulkan, info);
+                                                       : choose_queue(vulkan, info);
 }
 
 static int rank_of(const vulkan_info *info) {
@@ -217,6 +218,23 @@ static int compare(const void *left, const void *right) {
     const vulkan_info *a = left, *b = right;
     int by_rank = rank_of(a) - rank_of(b);
     return by_rank ? by_rank : strcmp(a->identity, b->identity);
+}
+
+static const char *const variables[] = {
+    "VYRE_VULKAN",         "VK_ICD_FILENAMES",         "VK_DRIVER_FILES",
+    "VK_ADD_DRIVER_FILES", "LD_LIBRARY_PATH",          "XDG_DATA_DIRS",
+    "XDG_DATA_HOME",       "VK_LOADER_DRIVERS_SELECT", NULL};
+static const char *const paths[] = {"/etc/ld.so.cache",
+                                    "/usr/share/vulkan/icd.d",
+                                    "/usr/local/share/vulkan/icd.d",
+                                    "/etc/vulkan/icd.d",
+                                    "/dev/dri",
+                                    "/dev/nvidiactl",
+                                    NULL};
+static const vyre_finder finder = {"vulkan", variables, paths};
+
+bool vulkan_physical_known_software(void) {
+    return vyre_recall_software(&finder);
 }
 
 /* All of them in order; free the list with vyre_free. */
@@ -254,6 +272,8 @@ static vyre_status list(const vulkan_instance **out_instance, vulkan_info **out_
             look_at(vulkan, handles[i], &infos[i]);
         }
         qsort(infos, count, sizeof *infos, compare);
+        /* CPUs come last, but for what cannot be used. */
+        vyre_remember_software(&finder, infos[0].type == VK_PHYSICAL_DEVICE_TYPE_CPU);
         *out_count = count;
         *out_infos = infos;
         infos = NULL;
@@ -280,17 +300,15 @@ vyre_status vulkan_physical_find(uint32_t index, const vulkan_instance **out_ins
     VYRE_TRY(list(out_instance, &infos, &count));
     vyre_status status = VYRE_OK;
     if (index >= count) {
-        status = vyre_status_make(
-            VYRE_STATUS_NOT_FOUND, "use a lower number; devices count from 0",
-            "backend `vulkan` has %u device%s, and there is no device %u", count,
-            count == 1 ? "" : "s", index);
+        status = vyre_status_make(VYRE_STATUS_NOT_FOUND, "use a lower number; devices count from 0",
+                                  "backend `vulkan` has %u device%s, and there is no device %u",
+                                  count, count == 1 ? "" : "s", index);
     } else {
         *out_info = infos[index];
         if (out_info->missing) {
-            status = vyre_status_make(VYRE_STATUS_UNAVAILABLE,
-                                      "update its driver, or use another device",
-                                      "%s cannot run backend `vulkan`: it lacks %s",
-                                      out_info->name, out_info->missing);
+            status = vyre_status_make(
+                VYRE_STATUS_UNAVAILABLE, "update its driver, or use another device",
+                "%s cannot run backend `vulkan`: it lacks %s", out_info->name, out_info->missing);
         }
     }
     vyre_free(infos);

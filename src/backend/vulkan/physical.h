@@ -45,6 +45,9 @@ typedef struct vulkan_info {
 /* How many there are; 0 also where the loader cannot be opened. */
 uint32_t vulkan_physical_count(void);
 
+/* Whether the usable devices of the last process were all software, and still are. */
+bool vulkan_physical_known_software(void);
+
 /* Looks at the device of a number. UNAVAILABLE says what it lacks, NOT_FOUND how many there are. */
 VYRE_MUST_USE vyre_status vulkan_physical_find(uint32_t index, const vulkan_instance **out_instance,
                                                vulkan_info *out_info);

@@ -8,6 +8,7 @@
 
 #include "backend/opencl/runtime/backend.h"
 #include "base/status.h"
+#include "store/recall.h"
 
 static const char library_name[] = "libOpenCL.so.1";
 
@@ -170,6 +171,16 @@ static vyre_status no_devices(cl_int result, cl_uint platforms) {
         platforms ? "the drivers report none" : error);
 }
 
+static const char *const variables[] = {"VYRE_OPENCL",     "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES",
+                                        "LD_LIBRARY_PATH", "POCL_DEVICES",    NULL};
+static const char *const paths[] = {"/etc/ld.so.cache", "/etc/OpenCL/vendors", "/dev/dri",
+                                    "/dev/kfd",         "/dev/nvidiactl",      NULL};
+static const vyre_finder finder = {"opencl", variables, paths};
+
+bool opencl_driver_known_software(void) {
+    return vyre_recall_software(&finder);
+}
+
 vyre_status opencl_driver_list(opencl_found out_devices[OPENCL_MOST_DEVICES], uint32_t *out_count) {
     enum { MOST_PLATFORMS = 16 };
     const opencl_table *cl;
@@ -198,5 +209,6 @@ vyre_status opencl_driver_list(opencl_found out_devices[OPENCL_MOST_DEVICES], ui
         return no_devices(result, platform_count);
     }
     qsort(out_devices, *out_count, sizeof *out_devices, compare);
+    vyre_remember_software(&finder, class_of(&out_devices[0]) == 2); /* CPUs are last */
     return VYRE_OK;
 }

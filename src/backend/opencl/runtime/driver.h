@@ -30,4 +30,7 @@ enum { OPENCL_MOST_DEVICES = 32 };
 VYRE_MUST_USE vyre_status opencl_driver_list(opencl_found out_devices[OPENCL_MOST_DEVICES],
                                              uint32_t *out_count);
 
+/* Whether the devices of the last process were all software, and still are. */
+bool opencl_driver_known_software(void);
+
 #endif
