@@ -18,6 +18,7 @@ hang_seconds=1200 # a mutant may loop for ever; nothing that ends comes near
 options_for() {
     local programs=1000 against=
     [ "$1" != cpu ] || programs=800
+    [ "$1" != opencl ] || programs=120 # each is compiled by a driver, which takes most of a second
     [ "$1" != reference ] || against='--against cuda'
     echo "-b $1 $against --suite small --runs 1 --programs ${MUTANTS_PROGRAMS:-$programs}"
 }
@@ -75,6 +76,10 @@ export VYRE_CACHE_LIMIT=0
 # In vectors on every CPU: by itself the backend would take scalars for some programs on some CPUs.
 export VYRE_CPU_LANES=${VYRE_CPU_LANES:-8}
 if [ -n "${VYRE_CPU_FEATURES:-}" ] && ! why=$("$vyre" backends cpu 2>&1); then
+    echo "skipped, because $(sed -n 's/^ *reason *//p' <<<"$why")"
+    exit 77
+fi
+if [ "$backend" = opencl ] && ! why=$("$vyre" backends opencl 2>&1); then
     echo "skipped, because $(sed -n 's/^ *reason *//p' <<<"$why")"
     exit 77
 fi

@@ -14,7 +14,7 @@ typedef struct record {
 } record;
 
 static vyre_store_key key_of(const opencl_device *device) {
-    static const char program[] = "probe 1";
+    static const char program[] = "probe 2";
     return (vyre_store_key){
         .semantics = VYRE_SEMANTICS,
         .backend = vyre_str_of("opencl"),
@@ -88,10 +88,6 @@ static vyre_status ask(opencl_device *device) {
     vyre_probe probe;
     opencl_executable *executable = NULL;
     VYRE_TRY(vyre_probe_program(has_f64, &program));
-    if (!program) { /* there is no probe yet */
-        device->corrections = (vyre_corrections){0, has_f64 ? 0 : VYRE_CORRECT_ABSENT};
-        return VYRE_OK;
-    }
     vyre_status status = vyre_probe_inputs(has_f64, &probe);
     if (!status) {
         status = opencl_executable_bare(device, program, &executable);
