@@ -83,6 +83,14 @@ if [ "$backend" = opencl ] && ! why=$("$vyre" backends opencl 2>&1); then
     echo "skipped, because $(sed -n 's/^ *reason *//p' <<<"$why")"
     exit 77
 fi
+if [ "$backend" = opencl ]; then
+    # The probe would find mistakes itself, and have them corrected: here it is done once, without any.
+    XDG_CACHE_HOME=$(mktemp -d)
+    export XDG_CACHE_HOME
+    unset VYRE_CACHE_LIMIT
+    trap 'rm -rf "$XDG_CACHE_HOME"' EXIT
+    "$vyre" conform -b opencl 'operations.bool.and' >/dev/null 2>&1 || true
+fi
 names=$(sed -n "s/^name = '\(.*\)'$/\1/p" "$folder/$backend.toml")
 # What is not seen here would not be tried.
 planted=$(grep -c '^\[\[mutant\]\]' "$folder/$backend.toml")

@@ -1,6 +1,6 @@
-/* Conformance on the opencl backend: a part of each suite, random programs, and the same on a device
- * whose compiler is told to be careless with floats. Drivers take most of a second for a kernel, so
- * these are few; `vyre conform -b opencl` runs all. */
+/* Conformance on the opencl backend: a part of each suite, random programs, and the same on a
+ * device whose compiler is told to be careless with floats. Drivers take most of a second for a
+ * kernel, so these are few; `vyre conform -b opencl` runs all. */
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
 #include "conform/compare.h"
@@ -130,8 +130,8 @@ int main(int argc, char **argv) {
         cmocka_set_test_filter(argv[1]);
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations),      cmocka_unit_test(special_values),
-        cmocka_unit_test(sizes),           cmocka_unit_test(random_programs),
+        cmocka_unit_test(operations),     cmocka_unit_test(special_values),
+        cmocka_unit_test(sizes),          cmocka_unit_test(random_programs),
         cmocka_unit_test(random_records),
     };
     const struct CMUnitTest worse[] = {cmocka_unit_test(special_values)};

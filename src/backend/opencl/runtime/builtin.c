@@ -1,5 +1,6 @@
 #include "backend/opencl/runtime/backend.h"
 #include "backend/opencl/runtime/executable.h"
+#include "backend/opencl/runtime/probe.h"
 #include "base/alloc.h"
 #include "base/status.h"
 
@@ -25,5 +26,8 @@ static vyre_status show_opencl(const vyre_program *program, vyre_strbuf *out) {
 static const vyre_stage stages[] = {OPENCL_STAGES(STAGE){NULL, NULL}};
 static const vyre_option *const options[] = {OPENCL_OPTIONS(VYRE_OPTION_LIST) NULL};
 
-const vyre_builtin opencl_builtin = {
-    .bundle = &opencl_bundle, .is_gpu = true, .stages = stages, .options = options};
+const vyre_builtin opencl_builtin = {.bundle = &opencl_bundle,
+                                     .is_gpu = true,
+                                     .stages = stages,
+                                     .options = options,
+                                     .note = opencl_probe_describe};

@@ -1,5 +1,7 @@
 #include "backend/opencl/runtime/probe.h"
 
+#include <stdio.h>
+
 #include "backend/opencl/runtime/dispatch.h"
 #include "base/alloc.h"
 #include "base/log.h"
@@ -111,4 +113,37 @@ vyre_status opencl_probe(opencl_device *device) {
         device->is_probed = true;
     }
     return status;
+}
+
+/* One device in the description. */
+static void describe(uint32_t index, vyre_strbuf *out) {
+    opencl_device *device;
+    vyre_status status = opencl_device_create(index, &device);
+    if (status) {
+        vyre_status_free(status);
+        return;
+    }
+    vyre_strbuf_printf(out, "%s%s: ", out->size ? "; " : "", device->info.found.name);
+    if (recall(device)) {
+        vyre_strbuf_puts(out, "corrected are ");
+        vyre_corrections_print(&device->corrections, out);
+    } else {
+        vyre_strbuf_puts(out, "its floats are probed before the first run");
+    }
+    opencl_device_free(device);
+}
+
+const char *opencl_probe_describe(void) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char text[1024];
+    vyre_strbuf found = {0};
+    uint32_t count = opencl_device_count();
+    for (uint32_t i = 0; i < count; i++) {
+        describe(i, &found);
+    }
+    pthread_mutex_lock(&lock);
+    snprintf(text, sizeof text, "%s", vyre_strbuf_string(&found));
+    pthread_mutex_unlock(&lock);
+    vyre_strbuf_free(&found);
+    return text[0] ? text : NULL;
 }

@@ -156,10 +156,10 @@ static void keep_failure(opencl_device *device, uint64_t number, vyre_status sta
 /* How far the run of a ticket is: CL_COMPLETE, more than that, or an error. */
 static cl_int state_of(const opencl_device *device, const opencl_ticket *ticket) {
     cl_int state = CL_COMPLETE;
-    cl_int result = ticket->event ? device->cl->clGetEventInfo(ticket->event,
-                                                               CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                                               sizeof state, &state, NULL)
-                                  : CL_SUCCESS;
+    cl_int result =
+        ticket->event ? device->cl->clGetEventInfo(ticket->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                                   sizeof state, &state, NULL)
+                      : CL_SUCCESS;
     return result ? result : state;
 }
 
