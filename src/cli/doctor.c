@@ -227,24 +227,11 @@ static void write_plugins(const examination *x, vyre_strbuf *text) {
     }
 }
 
-/* What a built-in backend whose device is there says of itself; "" if nothing. */
-static const char *note_of(const cli_survey_row *row) {
-    const char *note = NULL;
-    for (const vyre_builtin *const *built_in = vyre_builtins; *built_in && !note; built_in++) {
-        const vyre_bundle *bundle = (*built_in)->bundle;
-        if (!row->failure && (*built_in)->note &&
-            !strcmp(bundle->registrations[0].id, row->registration->id)) {
-            note = (*built_in)->note();
-        }
-    }
-    return note ? note : "";
-}
-
 static void write_backends(const examination *x, vyre_strbuf *text) {
     vyre_strbuf_puts(text, "\nbackends\n");
     for (size_t i = 0; i < x->survey.rows.count; i++) {
         const cli_survey_row *row = &x->survey.rows.items[i];
-        const char *note = note_of(row);
+        const char *note = cli_survey_note(row);
         vyre_strbuf_printf(text, "%s%s, %s: %s%s%s\n", mark(is_problem_row(row)), row->name,
                            vyre_registry_origin(vyre_registry_default(), row->registration->id),
                            row->failure ? vyre_status_text(row->failure) : "available",
@@ -395,7 +382,7 @@ static void json_backends(const examination *x, vyre_json *json) {
                              vyre_registry_origin(vyre_registry_default(), row->registration->id));
         vyre_json_add_bool(json, "available", row->device != NULL);
         vyre_json_add_string(json, "reason", row->failure ? vyre_status_text(row->failure) : NULL);
-        const char *note = note_of(row);
+        const char *note = cli_survey_note(row);
         vyre_json_add_string(json, "note", *note ? note : NULL);
         vyre_json_object_end(json);
     }

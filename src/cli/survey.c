@@ -182,6 +182,18 @@ static void tell_profile(const teller *t, const vyre_profile *profile) {
     tell_sizes(t, "ideal_workgroup_tile", profile->ideal_workgroup_tile);
 }
 
+const char *cli_survey_note(const cli_survey_row *row) {
+    const char *note = NULL;
+    for (const vyre_builtin *const *built_in = vyre_builtins; *built_in && !note; built_in++) {
+        const vyre_bundle *bundle = (*built_in)->bundle;
+        if (!row->failure && (*built_in)->note &&
+            !strcmp(bundle->registrations[0].id, row->registration->id)) {
+            note = (*built_in)->note();
+        }
+    }
+    return note ? note : "";
+}
+
 void cli_survey_facts(const cli_survey_row *row, cli_fact_writer write, void *user) {
     const char *id = row->registration->id;
     const vyre_device *device = row->device;
@@ -215,6 +227,9 @@ void cli_survey_facts(const cli_survey_row *row, cli_fact_writer write, void *us
                                 {0}});
     tell_number(&of_device, "operations", CLI_FACT_FULL,
                 device ? count_ops(vyre_device_supported_ops(device)) : 0);
+    const char *note = cli_survey_note(row);
+    const teller of_note = {write, user, *note};
+    tell_text(&of_note, "note", CLI_FACT_FULL, note);
     tell_profile(&of_device, &profile);
 }
 

@@ -35,6 +35,9 @@ VYRE_MUST_USE vyre_status cli_survey_take_all(cli_survey *survey);
 VYRE_MUST_USE vyre_status cli_survey_take_named(cli_survey *survey, const char *name);
 void cli_survey_deinit(cli_survey *survey);
 
+/* What a built-in backend whose device is there says of how it works here; "" if nothing. */
+const char *cli_survey_note(const cli_survey_row *row);
+
 /* Where a fact is shown. */
 typedef enum cli_fact_scope {
     CLI_FACT_BRIEF,  /* in every table */

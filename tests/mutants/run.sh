@@ -18,6 +18,7 @@ hang_seconds=1200 # a mutant may loop for ever; nothing that ends comes near
 options_for() {
     local programs=1000 against=
     [ "$1" != cpu ] || programs=800
+    [ "$1" != opencl ] || programs=120 # each is compiled by a driver, which takes most of a second
     [ "$1" != reference ] || against='--against cuda'
     echo "-b $1 $against --suite small --runs 1 --programs ${MUTANTS_PROGRAMS:-$programs}"
 }
@@ -77,6 +78,18 @@ export VYRE_CPU_LANES=${VYRE_CPU_LANES:-8}
 if [ -n "${VYRE_CPU_FEATURES:-}" ] && ! why=$("$vyre" backends cpu 2>&1); then
     echo "skipped, because $(sed -n 's/^ *reason *//p' <<<"$why")"
     exit 77
+fi
+if [ "$backend" = opencl ] && ! why=$("$vyre" backends opencl 2>&1); then
+    echo "skipped, because $(sed -n 's/^ *reason *//p' <<<"$why")"
+    exit 77
+fi
+if [ "$backend" = opencl ]; then
+    # The probe would find mistakes itself, and have them corrected: here it is done once, without any.
+    XDG_CACHE_HOME=$(mktemp -d)
+    export XDG_CACHE_HOME
+    unset VYRE_CACHE_LIMIT
+    trap 'rm -rf "$XDG_CACHE_HOME"' EXIT
+    "$vyre" conform -b opencl 'operations.bool.and' >/dev/null 2>&1 || true
 fi
 names=$(sed -n "s/^name = '\(.*\)'$/\1/p" "$folder/$backend.toml")
 # What is not seen here would not be tried.

@@ -12,8 +12,9 @@ strip -o "$work/libvyre.so" "$library"
 size=$(stat -c %s "$work/libvyre.so")
 echo "libvyre.so: $size bytes without symbols"
 # Vectors and structs, and the answers to the words of other languages, took it from 2.0 to 2.1 MB.
-if [ "$size" -ge 2500000 ]; then
-    echo "that is not under 2.5 MB. Fix: see what became larger, with nm --size-sort" >&2
+# OpenCL, and corrections of floats for devices that are not exact, took it to 2.6 MB.
+if [ "$size" -ge 3000000 ]; then
+    echo "that is not under 3 MB. Fix: see what became larger, with nm --size-sort" >&2
     exit 1
 fi
 

@@ -138,7 +138,7 @@ static void enqueued_runs_keep_their_order(void **state) {
 /* A workgroup waits for itself in each iteration. */
 #define ENDLESS_TOGETHER                                                                           \
     "program endless(go: buffer<u32>, y: out buffer<u32>[len(go)]) over go workgroup 8 { "         \
-    "shared s: u32[8]; var n = 0u; "                                                                \
+    "shared s: u32[8]; var n = 0u; "                                                               \
     "loop { s[lid] += 1; barrier; n = uniform_load(s[0]); if n == 0 { break; } } y[gid] = n; }"
 #define ENDLESS_REPEAT                                                                             \
     "program endless(go: buffer<u32>, y: out buffer<u32>[len(go)]) { "                             \
@@ -269,8 +269,8 @@ static vyre_status run_once(void) {
     vyre_status status = vyre_acquire("opencl", &device);
     status = status ? status : vyre_module_parse("t.vyre", text, sizeof text - 1, NULL, &module);
     if (!status) {
-        status = vyre_device_dispatch(device, vyre_module_program(module, 0), &input, 1, NULL,
-                                      &outputs);
+        status =
+            vyre_device_dispatch(device, vyre_module_program(module, 0), &input, 1, NULL, &outputs);
         if (!status) {
             expect_twice(&outputs);
         }

@@ -271,7 +271,7 @@ static void write_positions(emit *e, vyre_strbuf *out) {
             vyre_strbuf_printf(out, "    const long g_%u = 0;\n", d);
         }
     }
-    for (uint32_t d = 0; d < dimensions && !size[0]; d++) {
+    for (uint32_t d = 0; d < dimensions && !size[0] && !e->target->is_covered; d++) {
         vyre_strbuf_printf(out, "    if ((ulong)g_%u >= %s) {\n        return;\n    }\n", d,
                            opencl_parameter_name(e, OPENCL_DOMAIN, d).text);
     }
@@ -308,14 +308,14 @@ static void choose_frame(emit *e) {
     }
 }
 
-static void put_signature(emit *e, uint32_t index, vyre_strbuf *out) {
+static void put_signature(emit *e, const char *name, uint32_t index, vyre_strbuf *out) {
     bool first = true;
     vyre_strbuf_puts(out, "__kernel ");
     if (e->info->threads) {
         vyre_strbuf_printf(out, "__attribute__((reqd_work_group_size(%u, 1, 1))) ",
                            e->info->threads);
     }
-    vyre_strbuf_printf(out, "void phase_%u(", index);
+    vyre_strbuf_printf(out, "void %s_%u(", name, index);
     if (e->info->has_frame) {
         vyre_strbuf_puts(out, "__global const ulong *frame");
         first = false;
@@ -338,14 +338,14 @@ static void put_signature(emit *e, uint32_t index, vyre_strbuf *out) {
     }
 }
 
-static void put_kernel(emit *e, uint32_t index, vyre_strbuf *out) {
+static void put_kernel(emit *e, const char *name, uint32_t index, vyre_strbuf *out) {
     vyre_strbuf head = {0}, positions = {0}, pointers = {0};
     opencl_emit_locals(e, &head);
     write_positions(e, &positions);
     opencl_emit_pointers(e, &pointers);
     sort_parameters(e);
     choose_frame(e);
-    put_signature(e, index, out);
+    put_signature(e, name, index, out);
     if (e->info->threads) {
         vyre_strbuf_puts(out, "    const uint l = (uint)get_local_id(0);\n");
     }
@@ -383,20 +383,14 @@ static void choose_launch(emit *e) {
     }
 }
 
-static bool write_phase(emit *e, uint32_t index, vyre_strbuf *out) {
-    e->phase = &e->ir->phases[index];
-    if (!opencl_analyse(&e->facts, e->ir, index, !e->target->general)) {
-        return false;
-    }
+static void write_kernel(emit *e, const char *name, uint32_t index, vyre_strbuf *out) {
     memset(e->used, 0, e->ir->resource_count);
     vyre_strbuf_cut(&e->code, 0);
-    e->parameters.count = 0;
     e->depth = 0;
     e->indent = 1;
     e->line = 0;
     e->alone = VYRE_NONE;
     e->may_halt = e->has_halt = e->has_poll = false;
-    choose_launch(e);
     e->stack[e->depth++] = (emit_open){.owner = VYRE_NONE};
     for (uint32_t r = e->phase->first_resource; r < e->phase->end_resource; r++) {
         if (e->ir->resources[r].kind == VYRE_RESOURCE_PRIVATE) {
@@ -404,15 +398,41 @@ static bool write_phase(emit *e, uint32_t index, vyre_strbuf *out) {
         }
     }
     opencl_emit_block(e, vyre_phase_block(e->phase));
-    put_kernel(e, index, out);
-    e->info->parameter_count = (uint32_t)e->parameters.count;
-    e->info->parameters = vyre_alloc_array(e->parameters.count, sizeof *e->info->parameters);
-    if (e->info->parameters && e->parameters.count) {
-        memcpy(e->info->parameters, e->parameters.items,
-               e->parameters.count * sizeof *e->info->parameters);
+    put_kernel(e, name, index, out);
+}
+
+/* A copy of a list that was made in the emitter. */
+static void *keep_list(emit *e, const void *items, size_t count, size_t bytes) {
+    void *copy = vyre_alloc_array(count, bytes);
+    e->failed |= !copy;
+    if (copy && count) {
+        memcpy(copy, items, count * bytes);
     }
+    return copy;
+}
+
+static bool write_phase(emit *e, uint32_t index, vyre_strbuf *out) {
+    e->phase = &e->ir->phases[index];
+    if (!opencl_analyse(&e->facts, e->ir, index, !e->target->general)) {
+        return false;
+    }
+    e->parameters.count = e->assumptions.count = 0;
+    e->assumes = false;
+    choose_launch(e);
+    write_kernel(e, "phase", index, out);
+    if (e->assumptions.count) { /* takes the same parameters */
+        e->assumes = true;
+        write_kernel(e, "inner", index, out);
+    }
+    opencl_phase_info *info = e->info;
+    info->parameter_count = (uint32_t)e->parameters.count;
+    info->parameters =
+        keep_list(e, e->parameters.items, e->parameters.count, sizeof *info->parameters);
+    info->assumption_count = (uint32_t)e->assumptions.count;
+    info->assumptions =
+        keep_list(e, e->assumptions.items, e->assumptions.count, sizeof *info->assumptions);
     opencl_facts_free(&e->facts);
-    return e->info->parameters && !e->failed && !out->failed;
+    return !e->failed && !out->failed;
 }
 
 static void put_head(const emit *e, vyre_strbuf *out) {
@@ -477,6 +497,7 @@ vyre_status opencl_emit(const vyre_program *program, const opencl_target *target
         unknown = e->unknown;
         vyre_strbuf_free(&e->code);
         vyre_vec_free(&e->parameters);
+        vyre_vec_free(&e->assumptions);
     }
     vyre_free(e);
     vyre_free(used);
@@ -496,6 +517,8 @@ vyre_status opencl_emit(const vyre_program *program, const opencl_target *target
 void opencl_infos_free(opencl_phase_info *infos, uint32_t count) {
     for (uint32_t i = 0; i < count && infos; i++) {
         vyre_free(infos[i].parameters);
+        vyre_free(infos[i].assumptions);
         infos[i].parameters = NULL;
+        infos[i].assumptions = NULL;
     }
 }

@@ -39,8 +39,14 @@ static inline bool opencl_is_buffer(const opencl_parameter *parameter) {
     return parameter->kind <= OPENCL_TICKET;
 }
 
+/* That an array has as many elements as the domain has invocations along a dimension. */
+typedef struct opencl_assumption {
+    uint32_t array, dimension;
+} opencl_assumption;
+
 /* How a phase is launched. With a workgroup clause: workgroups of `threads` in one dimension, as
- * many in x, y and z as the grid has; else any workgroups that cover the domain. */
+ * many in x, y and z as the grid has; else any workgroups that cover the domain, or, for a target
+ * that says so, those that make it up. */
 typedef struct opencl_phase_info {
     uint32_t threads;      /* of a workgroup; 0 without a clause */
     uint32_t shared_bytes; /* */
@@ -49,6 +55,10 @@ typedef struct opencl_phase_info {
     bool polls;            /* has loops that may run for long, and looks at the stop word */
     uint32_t parameter_count;
     opencl_parameter *parameters; /* in the order of the kernel, without the frame */
+    /* Where all of these hold, the kernel inner_N does the same without looking whether accesses
+     * are inside. There is none without assumptions. */
+    uint32_t assumption_count;
+    opencl_assumption *assumptions;
 } opencl_phase_info;
 
 /* How atomics that order other accesses are written. */
@@ -64,7 +74,8 @@ typedef struct opencl_target {
     opencl_order order;
     uint32_t most_threads, parameter_bytes;
     uint64_t shared_bytes, constant_bytes;
-    bool general; /* phases may run over more than the domain that is theirs */
+    bool is_covered; /* without a workgroup clause, exactly the domain is launched */
+    bool general;    /* phases may run over more than the domain that is theirs */
 } opencl_target;
 
 /* A device with all that can be asked for: for texts that nobody runs. */

@@ -192,7 +192,8 @@ static void write_for(emit *e, uint32_t inst) {
     vyre_type type = type_of(e, vyre_for_counter(inst));
     const char *wide = vyre_type_bytes(type) == 8 ? "ulong" : "uint", *name = opencl_type(type);
     opencl_name first = opencl_operand(e, range.first), end = opencl_operand(e, range.end);
-    opencl_name step = opencl_operand(e, range.step), counter = opencl_value(inst + 1);
+    opencl_name step = opencl_operand(e, range.step),
+                counter = opencl_value(vyre_for_counter(inst));
     vyre_list initial = vyre_loop_initial(e->ir, inst);
     declare(e, vyre_results(e->ir, inst));
     opencl_line(e, "%s %s = %s;", name, counter.text, first.text);

@@ -178,6 +178,25 @@ static void write_inside(emit *e, uint32_t resource, uint32_t index, vyre_strbuf
     }
 }
 
+/* Whether an access at the position of the invocation is inside because of an assumption. Of those
+ * that would help it keeps a list. */
+static bool is_assumed(emit *e, uint32_t resource, uint32_t index) {
+    if (!e->target->is_covered || e->phase->workgroup[0] || !vyre_operand_is_value(index) ||
+        e->ir->insts[index].op != VYRE_OP_GID || !vyre_resource_is_global(row_of(e, resource))) {
+        return false;
+    }
+    const opencl_assumption own = {home_of(e, resource), e->ir->insts[index].a};
+    bool found = false;
+    for (size_t i = 0; i < e->assumptions.count && !found; i++) {
+        found = e->assumptions.items[i].array == own.array &&
+                e->assumptions.items[i].dimension == own.dimension;
+    }
+    if (!found && !vyre_vec_push(&e->assumptions, own)) {
+        e->failed = true;
+    }
+    return e->assumes;
+}
+
 void opencl_find(emit *e, uint32_t inst, emit_element *out) {
     const vyre_inst *i = &e->ir->insts[inst];
     uint32_t resource = vyre_access_resource(i), index = vyre_access_index(e->ir, i);
@@ -187,7 +206,8 @@ void opencl_find(emit *e, uint32_t inst, emit_element *out) {
     *out = (emit_element){.never = is_constant && number > UINT32_MAX};
     if (has_length && is_constant) {
         out->never = number >= row_of(e, resource)->length;
-    } else if (!out->never && (e->may_halt || !vyre_range_of(&e->facts.ranges, inst)->in_bounds)) {
+    } else if (!out->never && (e->may_halt || !vyre_range_of(&e->facts.ranges, inst)->in_bounds) &&
+               !is_assumed(e, resource, index)) {
         write_inside(e, resource, index, &out->inside);
     }
     if (!out->never) {

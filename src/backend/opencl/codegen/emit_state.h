@@ -28,7 +28,9 @@ typedef struct emit {
     const vyre_phase *phase;
     opencl_facts facts;
     VYRE_VEC(opencl_parameter) parameters;
-    bool *used; /* by resource: has a pointer in the kernel */
+    VYRE_VEC(opencl_assumption) assumptions;
+    bool assumes; /* the code at hand is for runs in which they hold */
+    bool *used;   /* by resource: has a pointer in the kernel */
     vyre_op unknown;
     const char *lack, *fix; /* what such devices do not have, or NULL */
 

@@ -13,7 +13,7 @@ typedef struct head {
 } head;
 
 typedef struct phase_row {
-    uint32_t threads, shared_bytes, flags, parameter_count;
+    uint32_t threads, shared_bytes, flags, parameter_count, assumption_count;
 } phase_row;
 
 enum { ORDERED = 1, FRAME = 2, POLLS = 4 };
@@ -43,28 +43,43 @@ void opencl_artifact_write(const opencl_artifact_key *key, const opencl_phase_in
             .flags = (info->ordered ? (uint32_t)ORDERED : 0) |
                      (info->has_frame ? (uint32_t)FRAME : 0) | (info->polls ? (uint32_t)POLLS : 0),
             .parameter_count = info->parameter_count,
+            .assumption_count = info->assumption_count,
         };
         vyre_strbuf_add(out, (const char *)&row, sizeof row);
         vyre_strbuf_add(out, (const char *)info->parameters,
                         info->parameter_count * sizeof *info->parameters);
+        vyre_strbuf_add(out, (const char *)info->assumptions,
+                        info->assumption_count * sizeof *info->assumptions);
     }
     vyre_strbuf_add(out, binary->data, binary->size);
     vyre_artifact_end(out, body);
 }
 
-/* Takes the row of a phase off the front; false if there is none. */
-static bool read_phase(const uint8_t **at, size_t *bytes, opencl_phase_info *out) {
+/* Takes bytes off the front; false if there are not so many. */
+static bool take(const uint8_t **at, size_t *bytes, void *out, size_t size) {
+    if (*bytes < size) {
+        return false;
+    }
+    memcpy(out, *at, size);
+    *at += size;
+    *bytes -= size;
+    return true;
+}
+
+/* The same for a list of its own. */
+static bool take_list(const uint8_t **at, size_t *bytes, void **out, uint32_t count, size_t size) {
+    *out = *bytes / size >= count ? vyre_alloc_array(count, size) : NULL;
+    return *out && take(at, bytes, *out, count * size);
+}
+
+static bool take_phase(const uint8_t **at, size_t *bytes, opencl_phase_info *out) {
     phase_row row;
-    if (*bytes < sizeof row) {
+    void *parameters = NULL, *assumptions = NULL;
+    if (!take(at, bytes, &row, sizeof row)) {
         return false;
     }
-    memcpy(&row, *at, sizeof row);
-    *at += sizeof row;
-    *bytes -= sizeof row;
-    size_t list = (size_t)row.parameter_count * sizeof *out->parameters;
-    if (*bytes < list) {
-        return false;
-    }
+    bool fits = take_list(at, bytes, &parameters, row.parameter_count, sizeof *out->parameters) &&
+                take_list(at, bytes, &assumptions, row.assumption_count, sizeof *out->assumptions);
     *out = (opencl_phase_info){
         .threads = row.threads,
         .shared_bytes = row.shared_bytes,
@@ -72,15 +87,11 @@ static bool read_phase(const uint8_t **at, size_t *bytes, opencl_phase_info *out
         .has_frame = row.flags & FRAME,
         .polls = row.flags & POLLS,
         .parameter_count = row.parameter_count,
-        .parameters = vyre_alloc(list),
+        .parameters = parameters,
+        .assumption_count = row.assumption_count,
+        .assumptions = assumptions,
     };
-    if (!out->parameters) {
-        return false;
-    }
-    memcpy(out->parameters, *at, list);
-    *at += list;
-    *bytes -= list;
-    return true;
+    return fits;
 }
 
 bool opencl_artifact_read(const opencl_artifact_key *key, const uint8_t *artifact, size_t size,
@@ -91,7 +102,7 @@ bool opencl_artifact_read(const opencl_artifact_key *key, const uint8_t *artifac
     const uint8_t *body = vyre_artifact_body(&h, sizeof h, artifact, size, 0, &bytes);
     bool fits = body;
     for (uint32_t i = 0; i < key->phase_count && fits; i++) {
-        fits = read_phase(&body, &bytes, &out_infos[i]);
+        fits = take_phase(&body, &bytes, &out_infos[i]);
     }
     *out_binary = body;
     *out_bytes = bytes;

@@ -1,6 +1,7 @@
 #include "backend/opencl/runtime/backend.h"
 #include "backend/opencl/runtime/driver.h"
 #include "backend/opencl/runtime/executable.h"
+#include "backend/opencl/runtime/probe.h"
 #include "base/alloc.h"
 #include "base/status.h"
 
@@ -30,4 +31,5 @@ const vyre_builtin opencl_builtin = {.bundle = &opencl_bundle,
                                      .is_gpu = true,
                                      .stages = stages,
                                      .options = options,
-                                     .is_known_software = opencl_driver_known_software};
+                                     .is_known_software = opencl_driver_known_software,
+                                     .note = opencl_probe_describe};

@@ -132,6 +132,7 @@ static vyre_status look_at(opencl_device *device) {
     info->memory_bytes = number(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(cl_ulong));
     info->cache_bytes = number(device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof(cl_ulong));
     info->is_cpu = info->found.type & CL_DEVICE_TYPE_CPU;
+    target->is_covered = info->is_cpu; /* a condition around all of it keeps it out of vectors */
     choose_options(device);
     snprintf(info->driver, sizeof info->driver, "%s %s", info->found.platform_name,
              info->found.driver);

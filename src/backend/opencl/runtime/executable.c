@@ -36,6 +36,16 @@ static bool reads_elements(const vyre_ir *ir) {
     return found;
 }
 
+static vyre_status find_kernel(opencl_executable *executable, const char *kind, uint32_t index,
+                               cl_kernel *out_kernel) {
+    cl_int result;
+    char name[32];
+    snprintf(name, sizeof name, "%s_%u", kind, index);
+    *out_kernel = executable->device->cl->clCreateKernel(executable->code, name, &result);
+    return opencl_check(executable->device, result, "finding %s of `%s`", name,
+                        vyre_program_name(executable->program));
+}
+
 /* Finds the kernels. One that cannot have workgroups of its size is refused. */
 static vyre_status load_kernels(opencl_executable *executable) {
     opencl_device *device = executable->device;
@@ -43,14 +53,13 @@ static vyre_status load_kernels(opencl_executable *executable) {
     for (uint32_t i = 0; i < executable->phase_count; i++) {
         opencl_phase *phase = &executable->phases[i];
         size_t most = 0;
-        cl_int result;
-        char name[32];
-        snprintf(name, sizeof name, "phase_%u", i);
-        phase->kernel = cl->clCreateKernel(executable->code, name, &result);
-        VYRE_TRY(opencl_check(device, result, "finding %s of `%s`", name,
-                              vyre_program_name(executable->program)));
-        result = cl->clGetKernelWorkGroupInfo(phase->kernel, device->info.found.device,
-                                              CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
+        VYRE_TRY(find_kernel(executable, "phase", i, &phase->kernel));
+        if (phase->info.assumption_count) {
+            VYRE_TRY(find_kernel(executable, "inner", i, &phase->inner));
+        }
+        cl_int result =
+            cl->clGetKernelWorkGroupInfo(phase->kernel, device->info.found.device,
+                                         CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
         if (!result && phase->info.threads > most) {
             return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
                                     "use a smaller workgroup, or another device",
@@ -219,7 +228,11 @@ void opencl_executable_release(opencl_executable *executable) {
         if (phase->kernel) {
             cl->clReleaseKernel(phase->kernel);
         }
+        if (phase->inner) {
+            cl->clReleaseKernel(phase->inner);
+        }
         vyre_free(phase->info.parameters);
+        vyre_free(phase->info.assumptions);
         pthread_mutex_destroy(&phase->lock);
     }
     if (executable->code) {

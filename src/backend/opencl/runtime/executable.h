@@ -8,8 +8,8 @@
 
 typedef struct opencl_phase {
     opencl_phase_info info;
-    cl_kernel kernel;
-    pthread_mutex_t lock; /* from the first argument of a launch to the launch */
+    cl_kernel kernel, inner; /* inner: NULL without assumptions */
+    pthread_mutex_t lock;    /* from the first argument of a launch to the launch */
 } opencl_phase;
 
 typedef struct opencl_executable {

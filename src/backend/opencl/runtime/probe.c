@@ -1,5 +1,7 @@
 #include "backend/opencl/runtime/probe.h"
 
+#include <stdio.h>
+
 #include "backend/opencl/runtime/dispatch.h"
 #include "base/alloc.h"
 #include "base/log.h"
@@ -14,7 +16,7 @@ typedef struct record {
 } record;
 
 static vyre_store_key key_of(const opencl_device *device) {
-    static const char program[] = "probe 1";
+    static const char program[] = "probe 2";
     return (vyre_store_key){
         .semantics = VYRE_SEMANTICS,
         .backend = vyre_str_of("opencl"),
@@ -88,10 +90,6 @@ static vyre_status ask(opencl_device *device) {
     vyre_probe probe;
     opencl_executable *executable = NULL;
     VYRE_TRY(vyre_probe_program(has_f64, &program));
-    if (!program) { /* there is no probe yet */
-        device->corrections = (vyre_corrections){0, has_f64 ? 0 : VYRE_CORRECT_ABSENT};
-        return VYRE_OK;
-    }
     vyre_status status = vyre_probe_inputs(has_f64, &probe);
     if (!status) {
         status = opencl_executable_bare(device, program, &executable);
@@ -115,4 +113,37 @@ vyre_status opencl_probe(opencl_device *device) {
         device->is_probed = true;
     }
     return status;
+}
+
+/* One device in the description. */
+static void describe(uint32_t index, vyre_strbuf *out) {
+    opencl_device *device;
+    vyre_status status = opencl_device_create(index, &device);
+    if (status) {
+        vyre_status_free(status);
+        return;
+    }
+    vyre_strbuf_printf(out, "%s%s: ", out->size ? "; " : "", device->info.found.name);
+    if (recall(device)) {
+        vyre_strbuf_puts(out, "corrected are ");
+        vyre_corrections_print(&device->corrections, out);
+    } else {
+        vyre_strbuf_puts(out, "its floats are probed before the first run");
+    }
+    opencl_device_free(device);
+}
+
+const char *opencl_probe_describe(void) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char text[1024];
+    vyre_strbuf found = {0};
+    uint32_t count = opencl_device_count();
+    for (uint32_t i = 0; i < count; i++) {
+        describe(i, &found);
+    }
+    pthread_mutex_lock(&lock);
+    snprintf(text, sizeof text, "%s", vyre_strbuf_string(&found));
+    pthread_mutex_unlock(&lock);
+    vyre_strbuf_free(&found);
+    return text[0] ? text : NULL;
 }

@@ -12,8 +12,7 @@
 #include "runtime/plan.h"
 
 enum {
-    CPU_THREADS = 256, /* of a workgroup, where there is no clause */
-    GPU_THREADS = 256,
+    THREADS = 256,           /* of a workgroup, where there is no clause */
     MOST_GROUPS = 65535,     /* of a launch, in y and z, on any device */
     MOST_GROUPS_X = 1 << 30, /* the same in x */
     MOST_QUEUED = 2048,      /* launches between two waits */
@@ -119,7 +118,9 @@ static uint64_t size_now(const run *r, uint32_t size) {
 /* A launch of a phase or of a part of one. */
 typedef struct launch {
     opencl_phase *phase;
+    cl_kernel kernel;
     const vyre_grid *grid;
+    uint64_t base[3];                       /* invocations in front, without a workgroup clause */
     uint64_t groups[3], first[3], count[3]; /* count: groups of this part */
     size_t local[3];
 } launch;
@@ -134,7 +135,8 @@ static uint64_t word_of(const run *r, const launch *l, const opencl_parameter *p
     case OPENCL_ITERATION: return r->iterations[i];
     case OPENCL_DOMAIN: return l->grid->domain[i];
     case OPENCL_GROUPS: return l->groups[i];
-    case OPENCL_FIRST: return l->phase->info.threads ? l->first[i] : l->first[i] * l->local[i];
+    case OPENCL_FIRST:
+        return l->phase->info.threads ? l->first[i] : l->base[i] + l->first[i] * l->local[i];
     case OPENCL_ARRAY:
     case OPENCL_STOP:
     case OPENCL_TICKET:
@@ -168,7 +170,7 @@ static cl_int set_frame(run *r, const launch *l) {
         memory = cl->clCreateBuffer(r->device->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
                                     count * sizeof *words, words, &result);
     }
-    result = result ? result : cl->clSetKernelArg(l->phase->kernel, 0, sizeof memory, &memory);
+    result = result ? result : cl->clSetKernelArg(l->kernel, 0, sizeof memory, &memory);
     /* The argument does not keep it, but the command will: it is freed behind the launch. */
     r->frame = memory;
     vyre_free(words);
@@ -183,10 +185,10 @@ static cl_int set_arguments(run *r, const launch *l) {
         const opencl_parameter *parameter = &info->parameters[i];
         if (opencl_is_buffer(parameter)) {
             cl_mem memory = memory_of(r, parameter);
-            result = r->device->cl->clSetKernelArg(l->phase->kernel, at++, sizeof memory, &memory);
+            result = r->device->cl->clSetKernelArg(l->kernel, at++, sizeof memory, &memory);
         } else if (!info->has_frame) {
             uint64_t word = word_of(r, l, parameter);
-            result = r->device->cl->clSetKernelArg(l->phase->kernel, at++, sizeof word, &word);
+            result = r->device->cl->clSetKernelArg(l->kernel, at++, sizeof word, &word);
         }
     }
     return result;
@@ -213,10 +215,9 @@ static vyre_status launch_part(run *r, const launch *l) {
     }
     pthread_mutex_lock(&l->phase->lock);
     cl_int result = set_arguments(r, l);
-    result = result
-                 ? result
-                 : cl->clEnqueueNDRangeKernel(r->device->queue, l->phase->kernel, 3, NULL, global,
-                                              l->local, 0, NULL, r->is_timed ? &event : NULL);
+    result = result ? result
+                    : cl->clEnqueueNDRangeKernel(r->device->queue, l->kernel, 3, NULL, global,
+                                                 l->local, 0, NULL, r->is_timed ? &event : NULL);
     if (l->phase->info.has_frame) {
         opencl_memory_free(r->device, r->frame);
         r->frame = NULL;
@@ -233,7 +234,7 @@ static vyre_status launch_part(run *r, const launch *l) {
  * kernel again for each. */
 static void choose_local(const run *r, const vyre_phase *phase, launch *l) {
     enum { NARROW = 16 };
-    size_t threads = r->device->info.is_cpu ? CPU_THREADS : GPU_THREADS;
+    size_t threads = THREADS;
     if (threads > r->device->info.target.most_threads) {
         threads = r->device->info.target.most_threads;
     }
@@ -267,6 +268,56 @@ static vyre_status launch_all(run *r, launch *l) {
     return VYRE_OK;
 }
 
+/* The workgroups of a clause. */
+static vyre_status launch_groups(run *r, const vyre_phase *phase, launch *l) {
+    l->local[0] = l->phase->info.threads;
+    l->local[1] = l->local[2] = 1;
+    for (int d = 0; d < 3; d++) {
+        uint64_t size = phase->workgroup[d];
+        l->groups[d] = (l->grid->domain[d] + size - 1) / size;
+    }
+    return launch_all(r, l);
+}
+
+/* Workgroups that cover the domain; the code leaves out what is outside. */
+static vyre_status launch_around(run *r, const vyre_phase *phase, launch *l) {
+    choose_local(r, phase, l);
+    for (int d = 0; d < 3; d++) {
+        l->groups[d] = (l->grid->domain[d] + l->local[d] - 1) / l->local[d];
+    }
+    return launch_all(r, l);
+}
+
+/* A box of the domain whose sides are multiples of the workgroup's. */
+static vyre_status launch_box(run *r, launch *l, const size_t local[3], const uint64_t begin[3],
+                              const uint64_t end[3]) {
+    bool is_empty = false;
+    for (int d = 0; d < 3; d++) {
+        l->local[d] = local[d];
+        l->base[d] = begin[d];
+        l->groups[d] = (end[d] - begin[d]) / local[d];
+        is_empty = is_empty || !l->groups[d];
+    }
+    return is_empty ? VYRE_OK : launch_all(r, l);
+}
+
+/* Exactly the domain: what whole workgroups leave over is done by workgroups of one. */
+static vyre_status launch_exactly(run *r, const vyre_phase *phase, launch *l) {
+    static const size_t one[3] = {1, 1, 1};
+    const uint64_t *domain = l->grid->domain, zero[3] = {0};
+    choose_local(r, phase, l);
+    if (l->local[0] > domain[0] || l->local[1] > domain[1]) {
+        return launch_box(r, l, one, zero, domain);
+    }
+    const size_t whole[3] = {l->local[0], l->local[1], 1};
+    uint64_t x = domain[0] - domain[0] % whole[0], y = domain[1] - domain[1] % whole[1];
+    const uint64_t most[3] = {x, y, domain[2]};
+    const uint64_t right[3] = {x, 0, 0}, below[3] = {0, y, 0}, last[3] = {x, domain[1], domain[2]};
+    VYRE_TRY(launch_box(r, l, whole, zero, most));
+    VYRE_TRY(launch_box(r, l, one, right, domain));
+    return launch_box(r, l, one, below, last);
+}
+
 /* The counter that workgroups take their turns by: zero before each phase. */
 static vyre_status reset_ticket(run *r) {
     if (!r->ticket) {
@@ -286,6 +337,16 @@ static bool is_larger(const run *r, uint32_t index) {
     return false;
 }
 
+/* Whether no access of the phase needs to be looked at. */
+static bool is_inside(const run *r, const opencl_phase *phase, const vyre_grid *grid) {
+    bool inside = phase->inner != NULL;
+    for (uint32_t i = 0; i < phase->info.assumption_count; i++) {
+        const opencl_assumption *own = &phase->info.assumptions[i];
+        inside = inside && r->lengths[own->array] >= grid->domain[own->dimension];
+    }
+    return inside;
+}
+
 static vyre_status run_phase(run *r, uint32_t index) {
     const vyre_phase *phase = &r->ir->phases[index];
     opencl_executable *executable = r->executable;
@@ -302,25 +363,15 @@ static vyre_status run_phase(run *r, uint32_t index) {
     }
     const vyre_grid grid = vyre_call_grid(r->ir, r->call, index, r->iterations, counts);
     launch l = {.phase = &executable->phases[index], .grid = &grid};
-    if (l.phase->info.threads) {
-        l.local[0] = l.phase->info.threads;
-        l.local[1] = l.local[2] = 1;
-    } else {
-        choose_local(r, phase, &l);
-    }
-    bool is_empty = false;
-    for (int d = 0; d < 3; d++) {
-        uint64_t size = l.phase->info.threads ? phase->workgroup[d] : l.local[d];
-        l.groups[d] = (grid.domain[d] + size - 1) / size;
-        is_empty = is_empty || !l.groups[d];
-    }
-    if (is_empty) {
-        return VYRE_OK;
-    }
-    if (l.phase->info.ordered) {
+    l.kernel = is_inside(r, l.phase, &grid) ? l.phase->inner : l.phase->kernel;
+    bool is_empty = !grid.domain[0] || !grid.domain[1] || !grid.domain[2];
+    if (!is_empty && l.phase->info.ordered) {
         VYRE_TRY(reset_ticket(r));
     }
-    return launch_all(r, &l);
+    return is_empty                            ? VYRE_OK
+           : l.phase->info.threads             ? launch_groups(r, phase, &l)
+           : r->device->info.target.is_covered ? launch_exactly(r, phase, &l)
+                                               : launch_around(r, phase, &l);
 }
 
 /* Steps */
