@@ -50,6 +50,11 @@ const char vyre_correct_f64_text[] = @correct_f64@;
 " @ONLY)
 list(APPEND VYRE_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/generated/pass/correct_text.c)
 
+vyre_embed(probe ${PROJECT_SOURCE_DIR}/src/pass/probe.vyre)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/pass/probe_text.c
+     CONTENT "extern const char vyre_probe_text[];\nconst char vyre_probe_text[] = @probe@;\n" @ONLY)
+list(APPEND VYRE_LIBRARY_SOURCES ${PROJECT_BINARY_DIR}/generated/pass/probe_text.c)
+
 vyre_embed(sum ${PROJECT_SOURCE_DIR}/src/text/sum.vyre)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/text/sum_text.c
      CONTENT "extern const char vyre_sum_text[];\nconst char vyre_sum_text[] = @sum@;\n" @ONLY)

@@ -16,7 +16,7 @@
 
 #include "pass/correct.h"
 
-enum { VYRE_PROBE_COUNT = 5120 };
+enum { VYRE_PROBE_COUNT = 6144 };
 
 /* Arguments in the order of the program: first the inputs, then the outputs. Without f64 there is
  * one input and one output, with it two of each. */
@@ -37,8 +37,8 @@ VYRE_MUST_USE vyre_status vyre_probe_inputs(bool has_f64, vyre_probe *out_probe)
 void vyre_probe_deinit(vyre_probe *probe);
 
 /* Compares what the device gave with the arithmetic of ir/eval, and sets the corrections that are
- * needed. Without f64 that type is ABSENT. INTERNAL if not even corrections would help: the integer
- * results of the probe are wrong. */
+ * needed. Without f64 that type is ABSENT. UNSUPPORTED if no correction helps, because the device
+ * computes integers wrongly. */
 VYRE_MUST_USE vyre_status vyre_probe_judge(const vyre_probe *probe, const void *const *outputs,
                                            vyre_corrections *out_needed);
 
