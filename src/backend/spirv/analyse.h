@@ -45,5 +45,7 @@ static inline bool spirv_is_inside(const spirv_facts *facts, uint32_t inst) {
 
 /* Whether a loop ends soon whatever happens, so that nobody has to be able to stop it. */
 bool spirv_ends_soon(const vyre_ir *ir, uint32_t loop);
+/* How many iterations it has at most; 0 if that is not known. */
+uint32_t spirv_constant_iterations(const vyre_ir *ir, uint32_t loop);
 
 #endif

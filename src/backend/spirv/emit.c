@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "backend/spirv/emit_state.h"
+#include "backend/spirv/turns.h"
 #include "base/alloc.h"
 #include "base/status.h"
 #include "ir/cases.h"
@@ -294,6 +295,14 @@ static void write_entry(emit *e, bool alone) {
     }
 }
 
+/* With room for what the driver counts besides. Lanes that go apart count one after the other. */
+static void choose_turns(emit *e) {
+    enum { LANES = 16, SPARE = 64 };
+    uint32_t most = e->target->most_turns;
+    bool joint = most && spirv_turns_are_joint(e->ir, e->phase);
+    e->most_turns = joint ? most - SPARE : most / LANES;
+}
+
 static bool write_phase(emit *e, uint32_t index, bool alone, spirv_phase_info *info) {
     e->phase_index = index;
     e->phase = &e->ir->phases[index];
@@ -301,6 +310,7 @@ static bool write_phase(emit *e, uint32_t index, bool alone, spirv_phase_info *i
     if (!spirv_analyse(&e->facts, e->ir, index, !e->target->general)) {
         return false;
     }
+    choose_turns(e);
     uint32_t count = e->phase->end - e->phase->first;
     e->values = vyre_alloc_zeroed(count, sizeof *e->values);
     e->variables = vyre_alloc_zeroed(count, sizeof *e->variables);

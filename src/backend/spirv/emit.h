@@ -17,6 +17,7 @@
 enum {
     SPIRV_COUNTER_BYTES = 64,
     SPIRV_PUSH_BYTES = 8,     /* of the push constants: the frame's address */
+    SPIRV_STOP_TURNS = 0x7475726e, /* the stop word: see most_turns */
     SPIRV_OPEN_THREADS = 256, /* of a workgroup where there is no workgroup clause */
 };
 
@@ -38,6 +39,9 @@ typedef struct spirv_target {
     uint32_t rounds;        /* SPIRV_F bits: shaderRoundingModeRTE */
     uint32_t keeps_nan;     /* SPIRV_F bits: shaderSignedZeroInfNanPreserve */
     uint32_t keeps_denorms; /* SPIRV_F bits: shaderDenormPreserve */
+    uint32_t most_turns;    /* iterations of loops after which the driver ends them, all of a subgroup
+                             * together; 0: it never does. Code that needs more gives up: it sets
+                             * the stop word to SPIRV_STOP_TURNS */
     uint64_t widths;        /* of subgroups that phases can have: bits 8, 16, 32, 64, i.e. the sum
                              * of these numbers. The device has the operations BASIC, VOTE, BALLOT
                              * and SHUFFLE, subgroup size control and full subgroups. Phases of

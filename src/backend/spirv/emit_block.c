@@ -336,8 +336,12 @@ static void write_loop(emit *e, uint32_t inst) {
     bool counts = e->ir->insts[inst].op == VYRE_OP_FOR;
     spv_id head = spirv_new(b), body = spirv_new(b), latch = spirv_new(b), exit = spirv_new(b);
     counting c = {0};
+    bool is_short = spirv_ends_soon(e->ir, inst);
     declare_carried(e, inst);
     store_all(e, vyre_loop_arg(e->ir, inst, 0), vyre_loop_initial(e->ir, inst));
+    if (is_short) {
+        spirv_emit_turns(e, spirv_constant_iterations(e->ir, inst));
+    }
     if (counts) {
         begin_counting(e, inst, &c);
     }
@@ -347,7 +351,7 @@ static void write_loop(emit *e, uint32_t inst) {
     if (counts) {
         check_range(e, inst, &c, exit);
     }
-    if (!spirv_ends_soon(e->ir, inst)) {
+    if (!is_short) {
         spirv_emit_poll(e);
     }
     open_block(e, inst, exit, latch);

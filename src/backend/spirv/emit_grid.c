@@ -203,6 +203,7 @@ static void write_strides(emit *e) {
     if (e->facts.has_loops) {
         spirv_emit_stop_check(e);
     }
+    spirv_emit_turns(e, dimensions); /* of all three loops, in the innermost */
     write_group(e);
     if (spirv_emit_has_shared(e)) {
         spirv_emit_barrier(e); /* who is still in the last group may use what the next one clears */
@@ -263,6 +264,7 @@ static void write_tickets(emit *e) {
     SPIRV_LINE(b, SPV_LoopMerge, exit, latch, 0);
     spirv_place(b, body);
     spirv_emit_stop_check(e);
+    spirv_emit_turns(e, 1);
     spv_id ticket = take_ticket(e, is_first);
     spirv_branch(b, spirv_two(b, SPV_ULessThan, SPIRV_BOOL, ticket, all), run, exit);
     spirv_place(b, run);

@@ -62,6 +62,7 @@ typedef struct emit {
     spv_id groups[3];   /* u64 */
     spv_id domain[3];   /* u64 */
     spv_id stop, counters, turns, ticket;
+    uint32_t most_turns; /* of an invocation; 0: any number */
     spv_id push;        /* the push constants, of all entry points */
     spv_id *files;      /* strings, by offset in debug_strings; only while lines are mentioned */
     uint32_t line, line_file, column;
@@ -89,7 +90,9 @@ spv_id spirv_emit_base(emit *e, uint32_t resource);
 spv_id spirv_emit_counters(emit *e);
 /* Ends the invocation where somebody asked for that. */
 void spirv_emit_stop_check(emit *e);
-/* The same once in a while. */
+/* Counts iterations of a loop on devices that do not allow any number. */
+void spirv_emit_turns(emit *e, uint32_t count);
+/* The same, and looks once in a while whether to stop. */
 void spirv_emit_poll(emit *e);
 
 /* An operand as it is; as bits, or a truth; as a number of floats. */
