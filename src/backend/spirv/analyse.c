@@ -5,19 +5,23 @@
 #include "ir/lookup.h"
 #include "pass/walk.h"
 
-static uint64_t constant_iterations(const vyre_ir *ir, uint32_t inst) {
+static uint64_t iterations_of(const vyre_ir *ir, uint32_t inst) {
     vyre_for_numbers range;
     bool is_known = ir->insts[inst].op == VYRE_OP_FOR && vyre_for_numbers_of(ir, inst, &range);
     return is_known && range.iterations <= UINT32_MAX ? range.iterations : 0;
 }
 
+uint32_t spirv_constant_iterations(const vyre_ir *ir, uint32_t loop) {
+    return (uint32_t)iterations_of(ir, loop);
+}
+
 bool spirv_ends_soon(const vyre_ir *ir, uint32_t loop) {
     enum { FEW = 1024 };
-    uint64_t all = constant_iterations(ir, loop);
+    uint64_t all = iterations_of(ir, loop);
     vyre_block body = vyre_body_block(ir, loop);
     for (uint32_t inst = body.first; inst < body.end && all && all <= FEW; inst++) {
         if (vyre_op_is_loop(ir->insts[inst].op)) {
-            all *= constant_iterations(ir, inst);
+            all *= iterations_of(ir, inst);
         }
     }
     return all && all <= FEW;
@@ -95,8 +99,8 @@ static void visit(spirv_facts *f, uint32_t inst, const vyre_walk *at) {
         visit_return(f, at);
     }
     f->has_grid_barriers |= i->op == VYRE_OP_GRID_BARRIER;
-    f->has_subgroups |= (effects & VYRE_EFFECT_SUBGROUP) || i->op == VYRE_OP_LANE ||
-                        i->op == VYRE_OP_SUBGROUP_ID;
+    f->has_subgroups |=
+        (effects & VYRE_EFFECT_SUBGROUP) || i->op == VYRE_OP_LANE || i->op == VYRE_OP_SUBGROUP_ID;
     f->synchronises |=
         (effects & (VYRE_EFFECT_SYNC | VYRE_EFFECT_ATOMIC | VYRE_EFFECT_SUBGROUP)) != 0;
     f->has_loops |= vyre_op_is_loop(i->op) && !spirv_ends_soon(f->ir, inst);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "backend/spirv/emit_state.h"
+#include "backend/spirv/turns.h"
 #include "base/alloc.h"
 #include "base/status.h"
 #include "ir/cases.h"
@@ -116,8 +117,7 @@ static void write_pure(emit *e, uint32_t inst) {
     for (uint32_t k = 0; k < values.count && k < 3; k++) {
         slots[k] = spirv_emit_operand(e, values.items[k]);
     }
-    spirv_slot value =
-        spirv_op(&e->b, vyre_inst_op(i), type, result, slots[0], slots[1], slots[2]);
+    spirv_slot value = spirv_op(&e->b, vyre_inst_op(i), type, result, slots[0], slots[1], slots[2]);
     if (!value.id) {
         spirv_emit_unknown(e, inst);
     } else if (vyre_nan_settles(&e->facts.nans, inst)) {
@@ -234,9 +234,7 @@ static void read_frame(emit *e) {
 }
 
 static void put_modes(emit *e, spv_id function) {
-    static const struct {
-        uint32_t bit, width;
-    } floats[] = {{SPIRV_F32, 32}, {SPIRV_F64, 64}};
+    static const struct { uint32_t bit, width; } floats[] = {{SPIRV_F32, 32}, {SPIRV_F64, 64}};
     spirv_builder *b = &e->b;
     const spirv_target *target = e->target;
     SPIRV_PUT(b, &b->modes, SPV_ExecutionMode, function, SPV_m_LocalSize, e->info->threads, 1, 1);
@@ -294,6 +292,14 @@ static void write_entry(emit *e, bool alone) {
     }
 }
 
+/* With room for what the driver counts besides. Lanes that go apart count one after the other. */
+static void choose_turns(emit *e) {
+    enum { LANES = 16, SPARE = 64 };
+    uint32_t most = e->target->most_turns;
+    bool joint = most && spirv_turns_are_joint(e->ir, e->phase);
+    e->most_turns = joint ? most - SPARE : most / LANES;
+}
+
 static bool write_phase(emit *e, uint32_t index, bool alone, spirv_phase_info *info) {
     e->phase_index = index;
     e->phase = &e->ir->phases[index];
@@ -301,6 +307,7 @@ static bool write_phase(emit *e, uint32_t index, bool alone, spirv_phase_info *i
     if (!spirv_analyse(&e->facts, e->ir, index, !e->target->general)) {
         return false;
     }
+    choose_turns(e);
     uint32_t count = e->phase->end - e->phase->first;
     e->values = vyre_alloc_zeroed(count, sizeof *e->values);
     e->variables = vyre_alloc_zeroed(count, sizeof *e->variables);

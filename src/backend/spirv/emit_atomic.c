@@ -103,8 +103,7 @@ void spirv_emit_atomic(emit *e, uint32_t inst) {
         a.order = spirv_emit_semantics(e, order_of(i));
         a.pointer = spirv_emit_place(e, inst);
         if (vyre_atomic_ordering(i) == VYRE_ORDERING_SEQ_CST) {
-            SPIRV_LINE(b, SPV_MemoryBarrier, a.scope,
-                       spirv_emit_semantics(e, SPV_ACQUIRE_RELEASE));
+            SPIRV_LINE(b, SPV_MemoryBarrier, a.scope, spirv_emit_semantics(e, SPV_ACQUIRE_RELEASE));
         }
         old = access_one(e, &a, given, other);
         if (behind) {

@@ -62,17 +62,15 @@ void spirv_emit_declare_arrays(emit *e) {
             is_shared ? spirv_global(b, SPV_S_Workgroup, type) : spirv_local(b, type);
         *(is_shared ? &e->info->shared_bytes : &e->info->private_bytes) += bytes;
         if (e->target->names && e->ir->resource_name_count) {
-            spirv_name(b, e->arrays[r].variable,
-                       e->ir->debug_strings + e->ir->resource_names[r]);
+            spirv_name(b, e->arrays[r].variable, e->ir->debug_strings + e->ir->resource_names[r]);
         }
     }
 }
 
 /* Whether the index, of 32 or 64 bits, is one of the array. */
 static spv_id inside(emit *e, uint32_t resource, vyre_type type, spv_id index) {
-    spv_id limit = spirv_width(type) == 64
-                       ? spirv_emit_length(e, resource)
-                       : spirv_emit_limit(e, resource, spirv_is_signed(type));
+    spv_id limit = spirv_width(type) == 64 ? spirv_emit_length(e, resource)
+                                           : spirv_emit_limit(e, resource, spirv_is_signed(type));
     return spirv_two(&e->b, SPV_ULessThan, SPIRV_BOOL, index, limit);
 }
 
@@ -152,8 +150,7 @@ static uint32_t memory_operands(const emit *e, uint32_t resource, uint32_t out_w
     const vyre_resource *row = &e->ir->resources[resource];
     bool is_shared = row->kind == VYRE_RESOURCE_SHARED;
     bool in_memory = !is_variable(e, resource);
-    bool seen = is_shared ||
-                (in_memory && e->facts.written[resource] && e->facts.synchronises);
+    bool seen = is_shared || (in_memory && e->facts.written[resource] && e->facts.synchronises);
     uint32_t bits = in_memory ? SPV_ALIGNED : 0;
     if (seen && e->target->vulkan_model) {
         bits |= SPV_NON_PRIVATE;
@@ -176,8 +173,7 @@ static spv_id from_memory(emit *e, uint32_t resource, spv_id loaded) {
     vyre_type type = element_type(e, resource);
     spirv_kind stored = spirv_emit_stored(e, resource);
     if (stored == SPIRV_U8 || stored == SPIRV_U16) {
-        loaded = spirv_one(b, spirv_is_signed(type) ? SPV_SConvert : SPV_UConvert, SPIRV_U32,
-                           loaded);
+        loaded = spirv_from_narrow(b, type, loaded);
     }
     return loaded;
 }
@@ -242,6 +238,7 @@ void spirv_emit_clear(emit *e, uint32_t resource) {
         return;
     }
     spv_id type = spirv_pointer(b, SPV_S_Function, spirv_type(b, kind)), one = spirv_u32(b, 1);
+    spirv_emit_turns(e, length);
     spirv_turns turns = spirv_begin_turns(b, spirv_u32(b, 0), one, spirv_u32(b, length));
     const uint32_t place[] = {variable, turns.now};
     spv_id pointer = spirv_value(b, SPV_AccessChain, type, place, 2);

@@ -92,12 +92,16 @@ spv_id spirv_emit_counters(emit *e) {
     return e->counters;
 }
 
-void spirv_emit_stop_check(emit *e) {
-    spirv_builder *b = &e->b;
+static spv_id stop_pointer(emit *e) {
     if (!e->stop) {
         e->stop = spirv_emit_frame(e, SPIRV_U64, e->layout.stop);
     }
-    spv_id word = SPIRV_VALUE(b, SPV_AtomicLoad, SPIRV_U32, pointer_to(e, SPIRV_U32, e->stop),
+    return pointer_to(e, SPIRV_U32, e->stop);
+}
+
+void spirv_emit_stop_check(emit *e) {
+    spirv_builder *b = &e->b;
+    spv_id word = SPIRV_VALUE(b, SPV_AtomicLoad, SPIRV_U32, stop_pointer(e),
                               spirv_u32(b, SPV_SCOPE_DEVICE), spirv_u32(b, 0));
     spv_id stopped = spirv_two(b, SPV_INotEqual, SPIRV_BOOL, word, spirv_u32(b, 0));
     spv_id behind = spirv_begin_if(b, stopped);
@@ -106,8 +110,7 @@ void spirv_emit_stop_check(emit *e) {
 }
 
 /* All loops of an invocation count together. */
-void spirv_emit_poll(emit *e) {
-    enum { BETWEEN = 64 }; /* iterations from one look to the next */
+static spv_id count_turns(emit *e, uint32_t count) {
     spirv_builder *b = &e->b;
     spv_id type = spirv_type(b, SPIRV_U32);
     if (!e->turns) {
@@ -117,8 +120,29 @@ void spirv_emit_poll(emit *e) {
         spirv_emit_end_head(e);
     }
     spv_id turns = spirv_value(b, SPV_Load, type, &e->turns, 1);
-    turns = spirv_two(b, SPV_IAdd, SPIRV_U32, turns, spirv_u32(b, 1));
+    turns = spirv_two(b, SPV_IAdd, SPIRV_U32, turns, spirv_u32(b, count));
     SPIRV_LINE(b, SPV_Store, e->turns, turns);
+    if (e->most_turns) {
+        spv_id many = spirv_two(b, SPV_ULessThan, SPIRV_BOOL, spirv_u32(b, e->most_turns), turns);
+        spv_id behind = spirv_begin_if(b, many);
+        SPIRV_LINE(b, SPV_AtomicStore, stop_pointer(e), spirv_u32(b, SPV_SCOPE_DEVICE),
+                   spirv_u32(b, 0), spirv_u32(b, SPIRV_STOP_TURNS));
+        spirv_end(b, SPV_Return);
+        spirv_end_if(b, behind);
+    }
+    return turns;
+}
+
+void spirv_emit_turns(emit *e, uint32_t count) {
+    if (e->most_turns) {
+        count_turns(e, count);
+    }
+}
+
+void spirv_emit_poll(emit *e) {
+    enum { BETWEEN = 64 }; /* iterations from one look to the next */
+    spirv_builder *b = &e->b;
+    spv_id turns = count_turns(e, 1);
     spv_id rest = spirv_two(b, SPV_BitwiseAnd, SPIRV_U32, turns, spirv_u32(b, BETWEEN - 1));
     spv_id due = spirv_two(b, SPV_IEqual, SPIRV_BOOL, rest, spirv_u32(b, 0));
     spv_id behind = spirv_begin_if(b, due);
@@ -199,8 +223,7 @@ static spv_id subgroup_id(emit *e) {
     while (e->phase->subgroup >> shift > 1) {
         shift++;
     }
-    return spirv_two(&e->b, SPV_ShiftRightLogical, SPIRV_U32, e->thread,
-                     spirv_u32(&e->b, shift));
+    return spirv_two(&e->b, SPV_ShiftRightLogical, SPIRV_U32, e->thread, spirv_u32(&e->b, shift));
 }
 
 static spv_id surrounding(emit *e, const vyre_inst *i) {

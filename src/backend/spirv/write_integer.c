@@ -80,14 +80,10 @@ static spv_id high_word(spirv_builder *b, spv_id x) {
     return low_word(b, spirv_two(b, SPV_ShiftRightLogical, SPIRV_U64, x, spirv_u32(b, 32)));
 }
 
-static spv_id widen(spirv_builder *b, spv_id word, bool is_signed) {
-    return spirv_one(b, is_signed ? SPV_SConvert : SPV_UConvert, SPIRV_U64, word);
-}
-
 static spv_id pair(spirv_builder *b, spv_id low, spv_id high) {
-    spv_id up = spirv_two(b, SPV_ShiftLeftLogical, SPIRV_U64, widen(b, high, false),
+    spv_id up = spirv_two(b, SPV_ShiftLeftLogical, SPIRV_U64, spirv_widen(b, high, false),
                           spirv_u32(b, 32));
-    return spirv_two(b, SPV_BitwiseOr, SPIRV_U64, up, widen(b, low, false));
+    return spirv_two(b, SPV_BitwiseOr, SPIRV_U64, up, spirv_widen(b, low, false));
 }
 
 /* The upper half of 128 bits, by words. */
@@ -99,8 +95,8 @@ static spv_id high_of_longs(const integer *t, spv_id x, spv_id y) {
     spv_id low = two(t, SPV_ShiftRightLogical, two(t, SPV_IMul, x0, y0), word);
     spv_id first = two(t, SPV_IAdd, two(t, SPV_IMul, x1, y0), low);
     spv_id second = two(t, SPV_IAdd, two(t, SPV_IMul, x0, y1), two(t, SPV_BitwiseAnd, first, mask));
-    spv_id high = two(t, SPV_IAdd, two(t, SPV_IMul, x1, y1),
-                      two(t, SPV_ShiftRightLogical, first, word));
+    spv_id high =
+        two(t, SPV_IAdd, two(t, SPV_IMul, x1, y1), two(t, SPV_ShiftRightLogical, first, word));
     high = two(t, SPV_IAdd, high, two(t, SPV_ShiftRightLogical, second, word));
     if (t->is_signed) {
         spv_id sign = spirv_u32(b, 63);
@@ -117,8 +113,8 @@ static spv_id high_product(const integer *t, spv_id x, spv_id y) {
         return high_of_longs(t, x, y);
     }
     if (t->width == 32) {
-        spv_id product = spirv_two(b, SPV_IMul, SPIRV_U64, widen(b, x, t->is_signed),
-                                   widen(b, y, t->is_signed));
+        spv_id product = spirv_two(b, SPV_IMul, SPIRV_U64, spirv_widen(b, x, t->is_signed),
+                                   spirv_widen(b, y, t->is_signed));
         return high_word(b, product);
     }
     return two(t, t->is_signed ? SPV_ShiftRightArithmetic : SPV_ShiftRightLogical,
@@ -157,8 +153,9 @@ static spv_id shift_count(const integer *t, spv_id count) {
 
 /* The bits of a number without what its sign put above them. */
 static spv_id own_bits(const integer *t, spv_id x) {
-    return t->width < 32 && t->is_signed ? two(t, SPV_BitwiseAnd, x, number(t, (1u << t->width) - 1))
-                                         : x;
+    return t->width < 32 && t->is_signed
+               ? two(t, SPV_BitwiseAnd, x, number(t, (1u << t->width) - 1))
+               : x;
 }
 
 /* A shift by the whole width has no meaning, so the far count is taken modulo the width as well: 0
@@ -201,7 +198,7 @@ static spv_id count_long(const integer *t, vyre_op op, spv_id x) {
         second = spirv_two(b, SPV_IAdd, SPIRV_U32, second, spirv_u32(b, 32));
         count = spirv_choose(b, SPIRV_U32, none, second, first);
     }
-    return widen(b, count, false);
+    return spirv_widen(b, count, false);
 }
 
 static spv_id counted(const integer *t, vyre_op op, spv_id x) {
@@ -231,9 +228,9 @@ static spv_id reversed(const integer *t, spv_id x) {
         return pair(b, high, low);
     }
     spv_id turned = spirv_one(b, SPV_BitReverse, SPIRV_U32, own_bits(t, x));
-    return t->width < 32 ? narrow(t, two(t, SPV_ShiftRightLogical, turned,
-                                         spirv_u32(b, 32 - t->width)))
-                         : turned;
+    return t->width < 32
+               ? narrow(t, two(t, SPV_ShiftRightLogical, turned, spirv_u32(b, 32 - t->width)))
+               : turned;
 }
 
 static spv_id bool_op(spirv_builder *b, vyre_op op, spv_id x, spv_id y) {

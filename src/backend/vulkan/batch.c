@@ -138,6 +138,24 @@ void vulkan_batch_let_go(vulkan_batch *batch) {
     pthread_mutex_unlock(&device->lock);
 }
 
+/* Remembers that a run gave up, for who waits for its ticket. In the device's lock. */
+static void note_failure(vulkan_device *device, const vulkan_batch *batch) {
+    if (!atomic_load(&device->is_lost) && vulkan_batch_gave_up(batch)) {
+        device->failed[device->failed_count++ % VULKAN_MOST_FAILURES] = batch->ticket;
+    }
+}
+
+bool vulkan_ticket_gave_up(vulkan_device *device, uint64_t ticket) {
+    bool found = false;
+    vulkan_batches_collect(device);
+    pthread_mutex_lock(&device->lock);
+    for (uint32_t i = 0; i < VULKAN_MOST_FAILURES && i < device->failed_count && !found; i++) {
+        found = device->failed[i] == ticket;
+    }
+    pthread_mutex_unlock(&device->lock);
+    return found;
+}
+
 void vulkan_batches_collect(vulkan_device *device) {
     for (;;) {
         pthread_mutex_lock(&device->lock);
@@ -149,6 +167,7 @@ void vulkan_batches_collect(vulkan_device *device) {
             device->first_flying = batch->next;
             device->last_flying = device->first_flying ? device->last_flying : NULL;
             device->flying_count--;
+            note_failure(device, batch);
         }
         pthread_mutex_unlock(&device->lock);
         if (!batch) {
@@ -315,6 +334,19 @@ vyre_status vulkan_ticket_settle(vulkan_device *device, uint64_t ticket) {
 void vulkan_batch_stop(vulkan_batch *batch, unsigned stop) {
     uint8_t *words = vulkan_block_mapped(batch->words);
     atomic_store((atomic_uint *)(void *)(words + VULKAN_STOP_AT), stop);
+}
+
+bool vulkan_batch_gave_up(const vulkan_batch *batch) {
+    uint8_t *words = vulkan_block_mapped(batch->words);
+    return atomic_load((atomic_uint *)(void *)(words + VULKAN_STOP_AT)) == SPIRV_STOP_TURNS;
+}
+
+vyre_status vulkan_gave_up(const vulkan_device *device, const char *what) {
+    return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                            "use another device, or shorter loops in more phases",
+                            "the driver of %s ends loops after %u turns in an invocation, and %s "
+                            "needs more",
+                            device->info.name, device->target.most_turns, what);
 }
 
 static vyre_status abandon(vulkan_device *device) {

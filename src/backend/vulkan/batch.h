@@ -68,10 +68,15 @@ enum { VULKAN_STOP_TIMEOUT = 1, VULKAN_STOP_CANCEL = 2 };
 VYRE_MUST_USE vyre_status vulkan_batch_wait(vulkan_batch *batch, uint64_t deadline_ns,
                                             const atomic_uint *cancel, unsigned *out_stop);
 void vulkan_batch_stop(vulkan_batch *batch, unsigned stop);
+/* Whether kernels of it gave up, because the driver would have ended their loops. It is over. */
+bool vulkan_batch_gave_up(const vulkan_batch *batch);
 
 /* Tickets. Whether the work is over; never blocks. Waits for it. */
 bool vulkan_ticket_is_done(vulkan_device *device, uint64_t ticket);
 VYRE_MUST_USE vyre_status vulkan_ticket_settle(vulkan_device *device, uint64_t ticket);
+/* Whether it is over and gave up, if it is one of the last thousand that did. */
+bool vulkan_ticket_gave_up(vulkan_device *device, uint64_t ticket);
+VYRE_MUST_USE vyre_status vulkan_gave_up(const vulkan_device *device, const char *what);
 
 /* Takes back those that are over. */
 void vulkan_batches_collect(vulkan_device *device);

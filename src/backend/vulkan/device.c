@@ -103,8 +103,8 @@ vyre_status vulkan_device_create(uint32_t index, vulkan_device **out_device) {
     pthread_mutex_init(&device->lock, NULL);
     vulkan_memory_init(&device->memory);
     choose_target(device);
-    vyre_status status = vulkan_probe_recall(device, &device->is_probed);
-    status = status || device->is_probed ? status : vulkan_device_open(device);
+    device->is_probed = vulkan_probe_recall(device);
+    vyre_status status = device->is_probed ? VYRE_OK : vulkan_device_open(device);
     if (status) {
         vulkan_device_free(device);
         return status;

@@ -20,6 +20,8 @@
 
 typedef struct vulkan_executable vulkan_executable;
 
+enum { VULKAN_MOST_FAILURES = 1000 };
+
 typedef struct vulkan_device {
     const vulkan_instance *instance;
     vulkan_info info;
@@ -49,6 +51,8 @@ typedef struct vulkan_device {
     struct vulkan_batch *free_batches;
     struct vulkan_batch *first_flying, *last_flying; /* on their way, the oldest first */
     uint32_t flying_count;
+    uint64_t failed[VULKAN_MOST_FAILURES]; /* tickets of runs that gave up, the last ones */
+    uint32_t failed_count;
     vulkan_executable *executables;   /* with code on the device */
     struct vulkan_resident *residents;
 } vulkan_device;

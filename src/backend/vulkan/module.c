@@ -74,6 +74,7 @@ typedef struct head {
     uint32_t version, phase_count, semantics, api;
     uint32_t f32, f64, rounds, keeps_nan, keeps_denorms, flags;
     uint64_t widths;
+    uint32_t most_turns, reserved;
     char identity[sizeof((vulkan_info *)0)->identity];
     char padding[8 - sizeof((vulkan_info *)0)->identity % 8];
 } head;
@@ -108,6 +109,7 @@ static head make_head(const vulkan_device *device, uint32_t phase_count) {
                  (uint32_t)t->storage16 << 2 | (uint32_t)t->int8 << 3 | (uint32_t)t->int16 << 4 |
                  (uint32_t)t->f64 << 5 | (uint32_t)t->atomics64 << 6 |
                  (uint32_t)t->shared_atomics64 << 7;
+    made.most_turns = t->most_turns;
     made.widths = device->keep_widths;
     memcpy(made.identity, device->info.identity, sizeof made.identity);
     return made;

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <vyre/builder.h>
+
 #include "backend/vulkan/dispatch.h"
 #include "backend/vulkan/executable.h"
 #include "base/alloc.h"
@@ -14,100 +16,155 @@
 #include "store/store.h"
 
 /* Grows whenever the code of the probe becomes other code by this version of the library. */
-static const char probe_version[] = VYRE_VERSION_STRING " probe 1";
+static const char probe_version[] = VYRE_VERSION_STRING " probe 2";
 
-static void take_over(vulkan_device *device, const vyre_corrections *needed) {
+/* What is found and stored. */
+typedef struct findings {
+    vyre_corrections needed;
+    uint32_t most_turns, reserved;
+} findings;
+
+static void take_over(vulkan_device *device, const findings *found) {
     vyre_strbuf text = {0};
-    device->needed = *needed;
-    vyre_corrections_print(needed, &text);
+    device->needed = found->needed;
+    device->target.most_turns = found->most_turns;
+    vyre_corrections_print(&found->needed, &text);
+    if (found->most_turns) {
+        vyre_strbuf_printf(&text, "; loops end after %u turns", found->most_turns);
+    }
     snprintf(device->corrections, sizeof device->corrections, "%s", vyre_strbuf_string(&text));
     vyre_strbuf_free(&text);
 }
 
-static vyre_store_key make_key(const vulkan_device *device, vyre_digest digest) {
+static vyre_store_key make_key(const vulkan_device *device) {
     return (vyre_store_key){
         .semantics = VYRE_SEMANTICS,
         .backend = vyre_str_of("vulkan"),
         .backend_version = vyre_str_of(probe_version),
         .device = vyre_str_of(device->info.identity),
         .driver_version = vyre_str_of(device->info.version),
-        .digest = digest,
         .name = vyre_str_of("arithmetic of a Vulkan device"),
     };
 }
 
-vyre_status vulkan_probe_recall(vulkan_device *device, bool *out_known) {
-    vyre_program *program;
-    vyre_strbuf found = {0};
-    vyre_corrections needed;
-    *out_known = false;
-    if (vulkan_drill.forgets) {
-        return VYRE_OK;
+bool vulkan_probe_recall(vulkan_device *device) {
+    const vyre_store_key key = make_key(device);
+    vyre_strbuf stored = {0};
+    findings found;
+    bool known =
+        !vulkan_drill.forgets && vyre_store_get(&key, &stored) && stored.size == sizeof found;
+    if (known) {
+        memcpy(&found, stored.data, sizeof found);
+        take_over(device, &found);
     }
-    VYRE_TRY(vyre_probe_program(device->info.float64, &program));
-    if (!program) { needed = (vyre_corrections){VYRE_CORRECT_FMA, VYRE_CORRECT_FMA}; take_over(device, &needed); *out_known = true; return VYRE_OK; } //STUB
-    const vyre_store_key key = make_key(device, vyre_program_digest(program));
-    if (vyre_store_get(&key, &found) && found.size == sizeof needed) {
-        memcpy(&needed, found.data, sizeof needed);
-        take_over(device, &needed);
-        *out_known = true;
-    }
-    vyre_strbuf_free(&found);
-    vyre_program_release(program);
-    return VYRE_OK;
+    vyre_strbuf_free(&stored);
+    return known;
 }
 
-/* Runs the program on the inputs; the outputs are those of the probe. */
-static vyre_status run(vulkan_device *device, const vyre_program *program, const vyre_probe *probe,
-                       void *const *outputs) {
+/* Runs a program as it is. */
+static vyre_status run(vulkan_device *device, const vyre_program *program, const vyre_input *inputs,
+                       uint32_t count, vyre_output *outputs) {
     static const vyre_dispatch_config config = {.timeout_ns = UINT64_C(60) * 1000000000};
     vulkan_executable *executable;
-    vyre_input inputs[VYRE_PROBE_ARRAYS];
-    vyre_output out[VYRE_PROBE_ARRAYS];
     vyre_plan plan;
-    for (uint32_t i = 0; i < probe->count; i++) {
-        inputs[i] = (vyre_input){probe->inputs[i], probe->input_bytes[i]};
-        out[i] = (vyre_output){outputs[i], probe->output_bytes[i]};
-    }
     VYRE_TRY(vulkan_executable_make_plain(device, program, &executable));
-    vyre_status status = vyre_plan_init(&plan, program, inputs, probe->count, &config);
+    vyre_status status = vyre_plan_init(&plan, program, inputs, count, &config);
     if (!status) {
         const vyre_call call = vyre_plan_call(&plan, inputs, NULL);
-        status = vulkan_dispatch(executable, &call, out, NULL);
+        status = vulkan_dispatch(executable, &call, outputs, NULL);
         vyre_plan_deinit(&plan);
     }
     vulkan_executable_release(executable);
     return status;
 }
 
-vyre_status vulkan_probe_run(vulkan_device *device) {
+static vyre_status probe_arithmetic(vulkan_device *device, vyre_corrections *out_needed) {
     vyre_program *program = NULL;
     vyre_probe probe;
-    vyre_corrections needed;
-    void *outputs[VYRE_PROBE_ARRAYS] = {NULL, NULL};
+    vyre_input inputs[VYRE_PROBE_ARRAYS];
+    vyre_output outputs[VYRE_PROBE_ARRAYS] = {{NULL, 0}};
+    const void *found[VYRE_PROBE_ARRAYS] = {NULL};
     VYRE_TRY(vyre_probe_inputs(device->info.float64, &probe));
     vyre_status status = vyre_probe_program(device->info.float64, &program);
     for (uint32_t i = 0; i < probe.count && !status; i++) {
-        outputs[i] = vyre_alloc_zeroed(1, probe.output_bytes[i]);
-        status = outputs[i] ? VYRE_OK : vyre_no_memory("to probe a device");
+        inputs[i] = (vyre_input){probe.inputs[i], probe.input_bytes[i]};
+        outputs[i] = (vyre_output){vyre_alloc_zeroed(1, probe.output_bytes[i]),
+                                   probe.output_bytes[i]};
+        found[i] = outputs[i].data;
+        status = found[i] ? VYRE_OK : vyre_no_memory("to probe a device");
     }
-    status = status ? status : run(device, program, &probe, outputs);
-    status = status
-                 ? status
-                 : vyre_probe_judge(&probe, (const void *const *)(const void *)outputs, &needed);
-    if (!status) {
-        take_over(device, &needed);
-        vyre_log(VYRE_LOG_INFO, "vulkan: %s needs corrections of %s", device->info.name,
-                 device->corrections);
-    }
-    if (!status && !vulkan_drill.forgets) {
-        const vyre_store_key key = make_key(device, vyre_program_digest(program));
-        vyre_store_put(&key, &needed, sizeof needed);
-    }
+    status = status ? status : run(device, program, inputs, probe.count, outputs);
+    status = status ? status : vyre_probe_judge(&probe, found, out_needed);
     for (uint32_t i = 0; i < VYRE_PROBE_ARRAYS; i++) {
-        vyre_free(outputs[i]);
+        vyre_free(outputs[i].data);
     }
     vyre_program_release(program);
     vyre_probe_deinit(&probe);
-    return vyre_status_annotate(status, "probing the arithmetic of %s", device->info.name);
+    return status;
+}
+
+/* c = 0; for i in 0..n { c = c * 3 + i; } */
+static vyre_status make_loop(vyre_program **out_program) {
+    vyre_builder *b;
+    *out_program = NULL;
+    VYRE_TRY(vyre_builder_create("turns", &b));
+    uint32_t n = vyre_build_scalar(b, "n", VYRE_TYPE_U32);
+    uint32_t one = vyre_build_size_const(b, 1);
+    uint32_t y = vyre_build_buffer(b, "y", VYRE_ACCESS_OUT, VYRE_TYPE_U32, one);
+    vyre_build_phase(b, &(vyre_phase_desc){.domain = {vyre_build_size_const(b, 1)}});
+    uint32_t zero = vyre_build_u32(b, 0), carried, result;
+    uint32_t i = vyre_build_for(b, zero, vyre_build_param(b, n), vyre_build_u32(b, 1), 1, &zero,
+                                &carried);
+    uint32_t three = vyre_build_op(b, VYRE_OP_MUL, carried, vyre_build_u32(b, 3), VYRE_NONE);
+    uint32_t next = vyre_build_op(b, VYRE_OP_ADD, three, i, VYRE_NONE);
+    vyre_build_continue(b, 1, &next);
+    vyre_build_loop_end(b, 1, &result);
+    vyre_build_store(b, y, zero, result);
+    vyre_build_phase_end(b);
+    vyre_status status = vyre_builder_finish(b, NULL, out_program);
+    vyre_builder_free(b);
+    return status;
+}
+
+/* After how many turns the driver ends a loop; 0: after none of many. */
+static vyre_status probe_turns(vulkan_device *device, uint32_t *out_most) {
+    enum { TURNS = 1 << 20 };
+    vyre_program *program;
+    const uint32_t count = TURNS;
+    uint32_t found = 0, expected = 0;
+    const vyre_input input = {&count, sizeof count};
+    vyre_output output = {(uint8_t *)&found, sizeof found};
+    *out_most = 0;
+    VYRE_TRY(make_loop(&program));
+    vyre_status status = run(device, program, &input, 1, &output);
+    vyre_program_release(program);
+    for (uint32_t i = 0; i < TURNS && !status; i++) {
+        *out_most = found == expected && !*out_most ? i : *out_most;
+        expected = expected * 3 + i;
+    }
+    if (status || found == expected) {
+        *out_most = 0;
+        return status;
+    }
+    return *out_most ? VYRE_OK
+                     : vyre_status_make(VYRE_STATUS_INTERNAL, "update the driver",
+                                        "a loop over integers gave a wrong result");
+}
+
+vyre_status vulkan_probe_run(vulkan_device *device) {
+    findings found = {{0, 0}, 0, 0};
+    device->target.most_turns = 0;
+    vyre_status status = probe_arithmetic(device, &found.needed);
+    status = status ? status : probe_turns(device, &found.most_turns);
+    if (status) {
+        return vyre_status_annotate(status, "probing the arithmetic of %s", device->info.name);
+    }
+    take_over(device, &found);
+    vyre_log(VYRE_LOG_INFO, "vulkan: %s needs corrections of %s", device->info.name,
+             device->corrections);
+    if (!vulkan_drill.forgets) {
+        const vyre_store_key key = make_key(device);
+        vyre_store_put(&key, &found, sizeof found);
+    }
+    return VYRE_OK;
 }

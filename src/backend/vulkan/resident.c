@@ -250,5 +250,6 @@ vyre_status vulkan_ticket_wait(vulkan_device *device, uint64_t ticket) {
                                 "the run was lost together with the memory of %s",
                                 device->info.name);
     }
-    return vulkan_ticket_settle(device, ticket);
+    VYRE_TRY(vulkan_ticket_settle(device, ticket));
+    return vulkan_ticket_gave_up(device, ticket) ? vulkan_gave_up(device, "the run") : VYRE_OK;
 }

@@ -1,5 +1,6 @@
 #include "backend/vulkan/run.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -170,6 +171,11 @@ vyre_status vulkan_run_wait(vulkan_run *run) {
     unsigned stop;
     vyre_status status = vulkan_batch_wait(run->batch, run->deadline_ns, run->cancel, &stop);
     run->stop = run->stop ? run->stop : stop;
+    if (!status && !run->stop && vulkan_batch_gave_up(run->batch)) {
+        char name[128];
+        snprintf(name, sizeof name, "`%.100s`", vyre_program_name(run->executable->program));
+        return vulkan_gave_up(run->device, name);
+    }
     return status || !run->stop ? status : stopped(run);
 }
 
@@ -207,7 +213,8 @@ static uint64_t product(const uint64_t groups[3]) {
 static void fold(const vulkan_run *run, const spirv_phase_info *phase, bool is_from_memory,
                  const uint64_t groups[3], uint32_t out_grid[3]) {
     const uint32_t *most = run->device->info.most_groups;
-    uint64_t room = ROOM_GROUPS;
+    /* One workgroup alone never waits for another in a loop, which a driver might end. */
+    uint64_t room = phase->ordered && run->device->target.most_turns ? 1 : ROOM_GROUPS;
     for (int i = 0; i < 3; i++) {
         uint64_t size = phase->ordered ? (i ? 1 : at_most(product(groups), room)) : groups[i];
         size = at_most(size, most[i]);

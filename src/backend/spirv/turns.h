@@ -1,0 +1,16 @@
+/* Turns: iterations of loops, on devices that allow an invocation only so many of them.
+ *
+ * Some drivers end every loop after a number of iterations, all loops of an invocation counted
+ * together, and go on behind it as if it were over. What they count are the turns of a subgroup:
+ * lanes that go through a loop at different times count one after the other. Code for such devices
+ * counts its own turns, and gives up before the driver does. */
+#ifndef VYRE_SPIRV_TURNS_H
+#define VYRE_SPIRV_TURNS_H
+
+#include <vyre/program.h>
+
+/* Whether the lanes of a subgroup go through all loops of a phase together, so that the turns of
+ * one are those of all. False also without memory. */
+bool spirv_turns_are_joint(const vyre_ir *ir, const vyre_phase *phase);
+
+#endif
