@@ -5,7 +5,6 @@
 #include <vyre/emit.h>
 #include <vyre/wire.h>
 
-#include "backend/spirv/ahead.h"
 #include "backend/table.h"
 
 static vyre_status emit_text(const vyre_emitter *emitter, const vyre_program *program,
@@ -46,19 +45,11 @@ static const vyre_emitter own[] = {
 };
 enum { OWN = sizeof own / sizeof *own };
 
-/* Those of rooms that are no backend by themselves. */
-static const vyre_emitter *const others[] = {&spirv_emitter};
-enum { OTHERS = sizeof others / sizeof *others };
-
 const vyre_emitter *vyre_emitter_at(size_t index) {
     if (index < OWN) {
         return &own[index];
     }
     index -= OWN;
-    if (index < OTHERS) {
-        return others[index];
-    }
-    index -= OTHERS;
     for (const vyre_builtin *const *built_in = vyre_builtins; *built_in; built_in++) {
         if ((*built_in)->emitter && !index--) {
             return (*built_in)->emitter;

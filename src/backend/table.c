@@ -7,7 +7,6 @@
 #include <vyre/dialect.h>
 
 #include "backend/reference/backend.h"
-#include "base/status.h"
 #include "ir/program.h"
 #include "registry/registry.h"
 
@@ -35,28 +34,6 @@ const char *vyre_backend_target(const char *id) {
 
 const vyre_program *vyre_builtin_suited(const vyre_builtin *built_in, const vyre_program *program) {
     return vyre_program_suited(program, built_in->bundle->registrations->id, built_in->is_gpu);
-}
-
-#define STAGE(name, documentation, function) {name, function},
-static const vyre_stage other_stages[] = {SPIRV_STAGES(STAGE){NULL, NULL}};
-
-static const vyre_stage *find_stage(const vyre_stage *stages, const char *name) {
-    while (stages && stages->name && strcmp(stages->name, name) != 0) {
-        stages++;
-    }
-    return stages && stages->name ? stages : NULL;
-}
-
-vyre_status vyre_stage_print(const char *name, const vyre_program *program, vyre_strbuf *out) {
-    for (const vyre_builtin *const *built_in = vyre_builtins; *built_in; built_in++) {
-        const vyre_stage *stage = find_stage((*built_in)->stages, name);
-        if (stage) {
-            return stage->print(vyre_builtin_suited(*built_in, program), out);
-        }
-    }
-    const vyre_stage *other = find_stage(other_stages, name);
-    return other ? other->print(program, out)
-                 : vyre_internal_error("no backend has the stage `%s`", name);
 }
 
 vyre_registry *vyre_registry_default(void) {

@@ -22,15 +22,10 @@ const vyre_program *vyre_operation_registered(const struct vyre_operation *opera
 /* The program, or the variant of it, that devices of a backend run. */
 const vyre_program *vyre_builtin_suited(const vyre_builtin *built_in, const vyre_program *program);
 
-/* The stages of all of them, and of rooms that are no backend by themselves: X(name, documentation,
- * function). */
+/* The stages of all of them: X(name, documentation, function). */
 #define VYRE_BUILTIN_STAGES(X)                                                                     \
     CPU_STAGES(X)                                                                                  \
     CUDA_STAGES(X)                                                                                 \
     SPIRV_STAGES(X)
-
-/* Prints the stage of that name. */
-VYRE_MUST_USE vyre_status vyre_stage_print(const char *name, const vyre_program *program,
-                                           vyre_strbuf *out);
 
 #endif

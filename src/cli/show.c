@@ -101,10 +101,23 @@ static vyre_status print_optimised(const vyre_program *program, vyre_strbuf *out
     return vyre_fill_print(program, "// ", out);
 }
 
+static vyre_status print_builtin(const vyre_program *program, const char *name, vyre_strbuf *out) {
+    for (const vyre_builtin *const *built_in = vyre_builtins; *built_in; built_in++) {
+        const vyre_stage *stage = (*built_in)->stages;
+        while (stage && stage->name && strcmp(stage->name, name) != 0) {
+            stage++;
+        }
+        if (stage && stage->name) {
+            return stage->print(vyre_builtin_suited(*built_in, program), out);
+        }
+    }
+    return vyre_internal_error("no backend has the stage `%s`", name);
+}
+
 static vyre_status print_stage(const vyre_program *program, uint32_t stage, vyre_strbuf *out) {
     return stage == STAGE_IR    ? print_ir(program, vyre_program_print, out)
            : stage == STAGE_OPT ? print_optimised(program, out)
-                                : vyre_stage_print(stages[stage].text, program, out);
+                                : print_builtin(program, stages[stage].text, out);
 }
 
 /* A stage that is text. */

@@ -140,7 +140,7 @@ static void lowering_S95_for_each_target_that_has_one(void **state) {
         bool has_emitter = vyre_emitter_find(vyre_target_id(target));
         assert_int_equal(lowers(snapshot, "t.program", target, &lowering), has_emitter);
         assert_ptr_equal(lowering.program, has_emitter ? program : NULL);
-        assert_int_equal(has_emitter, kind != VYRE_TARGET_SPIRV);
+        assert_true(has_emitter);
 
         /* What was registered is what there is. */
         bool is_registered = kind == VYRE_TARGET_SPIRV || kind == VYRE_TARGET_REFERENCE_BACKEND;

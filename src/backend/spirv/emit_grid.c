@@ -77,8 +77,11 @@ static void read_side(emit *e, spv_id from, spv_id there, uint32_t d) {
         spirv_two(b, SPV_IAdd, SPIRV_U64, from, spirv_u64(b, (uint64_t)d * bytes));
     spv_id count =
         spirv_emit_read(e, kind, spirv_choose(b, SPIRV_U64, exists, address, e->frame));
+    if (kind == SPIRV_U8 || kind == SPIRV_U16) {
+        count = spirv_from_narrow(b, type, count);
+    }
     if (kind != SPIRV_U64) {
-        count = spirv_one(b, spirv_is_signed(type) ? SPV_SConvert : SPV_UConvert, SPIRV_U64, count);
+        count = spirv_widen(b, count, spirv_is_signed(type));
     }
     spv_id none = spirv_u64(b, 0);
     if (spirv_is_signed(type)) {

@@ -176,8 +176,7 @@ static spv_id from_memory(emit *e, uint32_t resource, spv_id loaded) {
     vyre_type type = element_type(e, resource);
     spirv_kind stored = spirv_emit_stored(e, resource);
     if (stored == SPIRV_U8 || stored == SPIRV_U16) {
-        loaded = spirv_one(b, spirv_is_signed(type) ? SPV_SConvert : SPV_UConvert, SPIRV_U32,
-                           loaded);
+        loaded = spirv_from_narrow(b, type, loaded);
     }
     return loaded;
 }

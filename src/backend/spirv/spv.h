@@ -56,7 +56,6 @@ enum { SPV_MAGIC = 0x07230203, SPV_HEADER = 5 };
     X(ConvertSToF, 111, "tri")                                                                     \
     X(ConvertUToF, 112, "tri")                                                                     \
     X(UConvert, 113, "tri")                                                                        \
-    X(SConvert, 114, "tri")                                                                        \
     X(FConvert, 115, "tri")                                                                        \
     X(ConvertUToPtr, 120, "tri")                                                                   \
     X(Bitcast, 124, "tri")                                                                         \

@@ -31,6 +31,20 @@ spv_id spirv_narrow(spirv_builder *b, vyre_type type, spv_id word) {
     return spirv_two(b, SPV_ShiftRightArithmetic, SPIRV_U32, up, by);
 }
 
+spv_id spirv_widen(spirv_builder *b, spv_id word, bool is_signed) {
+    if (!is_signed) {
+        return spirv_one(b, SPV_UConvert, SPIRV_U64, word);
+    }
+    spv_id sign = spirv_two(b, SPV_ShiftRightArithmetic, SPIRV_U32, word, spirv_u32(b, 31));
+    spv_id both = SPIRV_VALUE(b, SPV_CompositeConstruct, SPIRV_PAIR, word, sign);
+    return spirv_one(b, SPV_Bitcast, SPIRV_U64, both);
+}
+
+spv_id spirv_from_narrow(spirv_builder *b, vyre_type type, spv_id loaded) {
+    spv_id word = spirv_one(b, SPV_UConvert, SPIRV_U32, loaded);
+    return spirv_is_signed(type) ? spirv_narrow(b, type, word) : word;
+}
+
 spv_id spirv_is_nan(spirv_builder *b, vyre_type type, spv_id bits) {
     bool wide = type == VYRE_TYPE_F64;
     spirv_kind kind = spirv_kind_of(type);

@@ -44,6 +44,11 @@ spv_id spirv_to_real(spirv_builder *b, vyre_type type, spirv_slot slot);
 /* 32 bits extended as the type has it. */
 spv_id spirv_narrow(spirv_builder *b, vyre_type type, spv_id word);
 
+/* A word as 64 bits; and what was loaded of a type of 8 or 16 bits as a word. Neither is left to
+ * OpSConvert: Mesa 22.3 compares what that gives with constants as if it had no sign. */
+spv_id spirv_widen(spirv_builder *b, spv_id word, bool is_signed);
+spv_id spirv_from_narrow(spirv_builder *b, vyre_type type, spv_id loaded);
+
 /* All of these give 0 for what they do not know. */
 spv_id spirv_integer_op(spirv_builder *b, vyre_op op, vyre_type type, spv_id x, spv_id y);
 spirv_slot spirv_float_op(spirv_builder *b, vyre_op op, vyre_type type, spirv_slot x, spirv_slot y,

@@ -38,7 +38,7 @@ static spv_id integer_from_integer(spirv_builder *b, vyre_type from, vyre_type t
     if (from_wide && !to_wide) {
         x = spirv_one(b, SPV_UConvert, SPIRV_U32, x);
     } else if (to_wide && !from_wide) {
-        return spirv_one(b, spirv_is_signed(from) ? SPV_SConvert : SPV_UConvert, SPIRV_U64, x);
+        return spirv_widen(b, x, spirv_is_signed(from));
     }
     return spirv_narrow(b, to, x);
 }

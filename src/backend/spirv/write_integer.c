@@ -80,14 +80,10 @@ static spv_id high_word(spirv_builder *b, spv_id x) {
     return low_word(b, spirv_two(b, SPV_ShiftRightLogical, SPIRV_U64, x, spirv_u32(b, 32)));
 }
 
-static spv_id widen(spirv_builder *b, spv_id word, bool is_signed) {
-    return spirv_one(b, is_signed ? SPV_SConvert : SPV_UConvert, SPIRV_U64, word);
-}
-
 static spv_id pair(spirv_builder *b, spv_id low, spv_id high) {
-    spv_id up = spirv_two(b, SPV_ShiftLeftLogical, SPIRV_U64, widen(b, high, false),
+    spv_id up = spirv_two(b, SPV_ShiftLeftLogical, SPIRV_U64, spirv_widen(b, high, false),
                           spirv_u32(b, 32));
-    return spirv_two(b, SPV_BitwiseOr, SPIRV_U64, up, widen(b, low, false));
+    return spirv_two(b, SPV_BitwiseOr, SPIRV_U64, up, spirv_widen(b, low, false));
 }
 
 /* The upper half of 128 bits, by words. */
@@ -117,8 +113,8 @@ static spv_id high_product(const integer *t, spv_id x, spv_id y) {
         return high_of_longs(t, x, y);
     }
     if (t->width == 32) {
-        spv_id product = spirv_two(b, SPV_IMul, SPIRV_U64, widen(b, x, t->is_signed),
-                                   widen(b, y, t->is_signed));
+        spv_id product = spirv_two(b, SPV_IMul, SPIRV_U64, spirv_widen(b, x, t->is_signed),
+                                   spirv_widen(b, y, t->is_signed));
         return high_word(b, product);
     }
     return two(t, t->is_signed ? SPV_ShiftRightArithmetic : SPV_ShiftRightLogical,
@@ -201,7 +197,7 @@ static spv_id count_long(const integer *t, vyre_op op, spv_id x) {
         second = spirv_two(b, SPV_IAdd, SPIRV_U32, second, spirv_u32(b, 32));
         count = spirv_choose(b, SPIRV_U32, none, second, first);
     }
-    return widen(b, count, false);
+    return spirv_widen(b, count, false);
 }
 
 static spv_id counted(const integer *t, vyre_op op, spv_id x) {

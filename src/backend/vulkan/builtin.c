@@ -1,5 +1,6 @@
 #include <pthread.h>
 
+#include "backend/spirv/ahead.h"
 #include "backend/vulkan/backend.h"
 #include "backend/vulkan/device.h"
 #include "base/strbuf.h"
@@ -7,6 +8,9 @@
 VULKAN_OPTIONS(VYRE_OPTION_DEFINE)
 
 static const vyre_option *const options[] = {VULKAN_OPTIONS(VYRE_OPTION_LIST) NULL};
+
+#define STAGE(name, documentation, function) {name, function},
+static const vyre_stage stages[] = {SPIRV_STAGES(STAGE){NULL, NULL}};
 
 enum { NOTE_BYTES = 512 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -36,5 +40,9 @@ const char *vulkan_note(void) {
     return *note ? note : NULL;
 }
 
-const vyre_builtin vulkan_builtin = {
-    .bundle = &vulkan_bundle, .is_gpu = true, .options = options, .note = vulkan_note};
+const vyre_builtin vulkan_builtin = {.bundle = &vulkan_bundle,
+                                     .is_gpu = true,
+                                     .emitter = &spirv_emitter,
+                                     .stages = stages,
+                                     .options = options,
+                                     .note = vulkan_note};
