@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Adds an operation to a copy of the tree as "Adding an operation" of CONTRIBUTING.md says: the steps
 # are in add_operation.txt, one for each item of the page, which names every file that they change.
-# Conformance passes on reference, cpu and cuda then. With each file as it was before, in turn, what
+# Conformance passes on all backends then. With each file as it was before, in turn, what
 # its step names fails, and says that it is for this operation.
 #
 #     add_operation.sh CMAKE COMPILER
@@ -114,7 +114,10 @@ make vyre_command ptx_cuda fake_cuda test_suite test_wire_document test_backend_
 make vyre_command >/dev/null
 bash tests/cli/run.sh --update tests/cli/help.case >/dev/null
 
-for backend in reference cpu cuda; do
+for backend in reference cpu cuda opencl vulkan; do
+    case $backend in opencl | vulkan)
+        why=$("$VYRE" backends "$backend" 2>&1) || { echo "skipped, because $(sed -n 's/^ *reason *//p' <<<"$why")" && continue; } ;;
+    esac
     check conform "$backend" >"$build/log" 2>&1 ||
         { cat "$build/log" && fail "conformance fails on $backend" "the steps, or the page"; }
     grep '^[a-z]*: [0-9]* cases, the same bytes' "$build/log" ||
