@@ -54,3 +54,37 @@ uint32_t vyre_walk_target(const vyre_walk *walk, uint32_t jump) {
     }
     return level;
 }
+
+bool vyre_loop_is_open(const vyre_ir *ir, uint32_t loop) {
+    vyre_block body = vyre_body_block(ir, loop);
+    bool is_open = ir->insts[loop].op == VYRE_OP_LOOP;
+    for (uint32_t inst = body.first; inst < body.end && !is_open; inst++) {
+        is_open = ir->insts[inst].op == VYRE_OP_BREAK || ir->insts[inst].op == VYRE_OP_RETURN;
+    }
+    return is_open;
+}
+
+bool vyre_walk_in_open_loop(const vyre_walk *walk) {
+    for (uint32_t level = 1; level < walk->depth; level++) {
+        uint32_t owner = walk->stack[level].owner;
+        if (vyre_op_is_loop(walk->ir->insts[owner].op) && vyre_loop_is_open(walk->ir, owner)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool vyre_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array) {
+    for (uint32_t inst = ir->phases[phase].first; inst < ir->phases[phase].end; inst++) {
+        const vyre_inst *i = &ir->insts[inst];
+        if (!(vyre_inst_effects(i) & VYRE_EFFECT_WRITE)) {
+            continue;
+        }
+        const vyre_resource *row = vyre_access_array(ir, i);
+        if (vyre_access_resource(i) == array ||
+            (vyre_resource_is_field(row) && row->size == array)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -31,4 +31,13 @@ bool vyre_walk_next(vyre_walk *walk, uint32_t *out_inst);
 /* The level that a jump leads to from where the walk is. */
 uint32_t vyre_walk_target(const vyre_walk *walk, uint32_t jump);
 
+/* Whether a loop may go on until somebody else does something. */
+bool vyre_loop_is_open(const vyre_ir *ir, uint32_t loop);
+
+/* Whether the instruction stands in such a loop. */
+bool vyre_walk_in_open_loop(const vyre_walk *walk);
+
+/* Whether a phase may write a buffer or scratch array. */
+bool vyre_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array);
+
 #endif

@@ -27,23 +27,12 @@ bool spirv_ends_soon(const vyre_ir *ir, uint32_t loop) {
     return all && all <= FEW;
 }
 
-static bool breaks_inside(const vyre_ir *ir, uint32_t loop) {
-    vyre_block body = vyre_body_block(ir, loop);
-    for (uint32_t inst = body.first; inst < body.end; inst++) {
-        if (ir->insts[inst].op == VYRE_OP_BREAK || ir->insts[inst].op == VYRE_OP_RETURN) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Whether a loop may go on until somebody else does something; looked for once. */
 static bool is_open(spirv_facts *f, uint32_t loop) {
     enum { OPEN = 4, CLOSED = 8 };
     uint8_t *known = &f->leaves[loop - f->phase->first];
     if (!(*known & (OPEN | CLOSED))) {
-        bool is_loop = f->ir->insts[loop].op == VYRE_OP_LOOP;
-        *known |= is_loop || breaks_inside(f->ir, loop) ? OPEN : CLOSED;
+        *known |= vyre_loop_is_open(f->ir, loop) ? OPEN : CLOSED;
     }
     return *known & OPEN;
 }

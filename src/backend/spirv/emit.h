@@ -112,9 +112,6 @@ typedef struct spirv_shape {
 spirv_shape spirv_shape_of(const vyre_phase *phase, const spirv_phase_info *info,
                            const uint64_t *domain);
 
-/* Whether a phase may write a buffer or scratch array. */
-bool spirv_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array);
-
 typedef struct spirv_module {
     uint32_t *words; /* to be freed with spirv_module_free */
     size_t count;

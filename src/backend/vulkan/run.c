@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "ir/lookup.h"
 #include "ir/program.h"
+#include "pass/walk.h"
 #include "runtime/places.h"
 #include "runtime/plan.h"
 
@@ -237,7 +238,7 @@ static vyre_status find_element(vulkan_run *run, uint32_t index) {
     uint64_t count = element < length ? at_most(length - element, row->dimensions) : 0;
     const vulkan_place *place = &run->places[array];
     uint64_t from = count ? address_of(place) + element * bytes : 0;
-    if (from && spirv_phase_writes(ir, index, array)) {
+    if (from && vyre_phase_writes(ir, index, array)) {
         void *copy;
         uint64_t to;
         VYRE_TRY(vulkan_batch_frame(run->batch, count * bytes, &copy, &to));
@@ -296,9 +297,9 @@ static vyre_status run_phase(vulkan_run *run, uint32_t index) {
     }
     memcpy(run->frame + layout->shape, shape.bits, sizeof shape.bits);
     put_u64(run, layout->counters,
-            run->counters ? vulkan_block_address(run->counters) +
-                                (uint64_t)index * SPIRV_COUNTER_BYTES
-                          : 0);
+            run->counters
+                ? vulkan_block_address(run->counters) + (uint64_t)index * SPIRV_COUNTER_BYTES
+                : 0);
     fold(run, &phase->info, is_from_memory, groups, sizes);
     if (is_from_memory) {
         VYRE_TRY(find_element(run, index));
@@ -376,9 +377,7 @@ static vyre_status run_steps(vulkan_run *run, uint32_t first, uint32_t end) {
             VYRE_TRY(read_element(run, steps[i].resource, size_of(run, steps[i].size), &flag));
             VYRE_TRY(flag ? run_steps(run, i + 1, steps[i].end) : VYRE_OK);
             break;
-        case VYRE_STEP_ELSE:
-            VYRE_TRY(flag ? VYRE_OK : run_steps(run, i + 1, steps[i].end));
-            break;
+        case VYRE_STEP_ELSE: VYRE_TRY(flag ? VYRE_OK : run_steps(run, i + 1, steps[i].end)); break;
         case VYRE_STEP_REPEAT_COUNT:
         case VYRE_STEP_REPEAT_WHILE: VYRE_TRY(run_repeat(run, i)); break;
         }

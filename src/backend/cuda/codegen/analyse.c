@@ -58,27 +58,6 @@ static void find_units(cuda_facts *f) {
     }
 }
 
-static bool breaks_inside(const vyre_ir *ir, uint32_t loop) {
-    vyre_block body = vyre_body_block(ir, loop);
-    for (uint32_t inst = body.first; inst < body.end; inst++) {
-        if (ir->insts[inst].op == VYRE_OP_BREAK || ir->insts[inst].op == VYRE_OP_RETURN) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether an instruction stands in a loop that may go on until somebody else does something. */
-static bool in_open_loop(const vyre_walk *at) {
-    for (uint32_t level = 1; level < at->depth; level++) {
-        uint32_t owner = at->stack[level].owner, op = at->ir->insts[owner].op;
-        if (op == VYRE_OP_LOOP || (op == VYRE_OP_FOR && breaks_inside(at->ir, owner))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_global(const vyre_ir *ir, uint32_t resource) {
     return vyre_resource_is_global(&ir->resources[resource]);
 }
@@ -97,7 +76,7 @@ static void visit_access(cuda_facts *f, const vyre_inst *i, const vyre_walk *at)
         f->written[resource] = true;
     }
     if (effects & VYRE_EFFECT_ATOMIC && effects & VYRE_EFFECT_READ && is_global(f->ir, resource) &&
-        f->phase->workgroup[0] && in_open_loop(at)) {
+        f->phase->workgroup[0] && vyre_walk_in_open_loop(at)) {
         f->may_wait = true;
     }
 }

@@ -40,21 +40,6 @@ cuda_layout cuda_layout_of(const vyre_ir *ir) {
     return layout;
 }
 
-bool cuda_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array) {
-    for (uint32_t inst = ir->phases[phase].first; inst < ir->phases[phase].end; inst++) {
-        const vyre_inst *i = &ir->insts[inst];
-        if (!(vyre_inst_effects(i) & VYRE_EFFECT_WRITE)) {
-            continue;
-        }
-        const vyre_resource *row = vyre_access_array(ir, i);
-        if (vyre_access_resource(i) == array ||
-            (vyre_resource_is_field(row) && row->size == array)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Threads along x are as many as the domain has use for, then along y, and the rest along z. */
 cuda_shape cuda_shape_of(const vyre_phase *phase, const cuda_phase_info *info,
                          const uint64_t *domain, uint64_t few) {

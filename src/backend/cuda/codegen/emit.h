@@ -111,9 +111,6 @@ typedef struct cuda_shape {
 cuda_shape cuda_shape_of(const vyre_phase *phase, const cuda_phase_info *info,
                          const uint64_t *domain, uint64_t few);
 
-/* Whether a phase may write a buffer or scratch array. */
-bool cuda_phase_writes(const vyre_ir *ir, uint32_t phase, uint32_t array);
-
 /* `program` has no elementary functions. What cannot be had on these devices is refused as
  * unsupported. `out_infos` has room for one a phase. */
 VYRE_MUST_USE vyre_status cuda_emit(const vyre_program *program, const cuda_target *target,

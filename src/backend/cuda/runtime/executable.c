@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "pass/fill.h"
 #include "pass/split.h"
+#include "pass/walk.h"
 
 static vyre_status refuse_phase(const cuda_executable *executable, const cuda_code *code,
                                 uint32_t index, const char *what, uint64_t found, uint64_t most) {
@@ -177,7 +178,7 @@ static vyre_status describe(cuda_code *code, vyre_program *program) {
     }
     for (uint32_t i = 0; i < code->phase_count; i++) {
         uint32_t from = code->ir->phases[i].from_resource;
-        code->copies_element |= from != VYRE_NONE && cuda_phase_writes(code->ir, i, from);
+        code->copies_element |= from != VYRE_NONE && vyre_phase_writes(code->ir, i, from);
     }
     return code->phases && code->overwritten
                ? vyre_fill_find(program, code->overwritten)

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "ir/size.h"
+#include "pass/walk.h"
 
 enum { GATE, NEXT, NUMBERS };            /* words on the device */
 enum { MOST_NODES = 64, MOST_EACH = 8 }; /* of a row, but for one of a single iteration */
@@ -167,7 +168,7 @@ static uint64_t count_launches(const cuda_run *run, uint32_t row, uint32_t first
         if (step->kind == VYRE_STEP_PHASE) {
             uint32_t from = code->ir->phases[step->size].from_resource;
             if (code->phases[step->size].info.cooperative ||
-                (from != VYRE_NONE && cuda_phase_writes(code->ir, step->size, from))) {
+                (from != VYRE_NONE && vyre_phase_writes(code->ir, step->size, from))) {
                 return 0;
             }
             count++;

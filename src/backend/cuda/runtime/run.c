@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "ir/lookup.h"
 #include "ir/program.h"
+#include "pass/walk.h"
 
 static const uint64_t most_x = INT32_MAX, most_yz = 65535;
 
@@ -320,7 +321,7 @@ static vyre_status find_element(cuda_run *run, uint32_t index) {
     uint64_t count = element < length ? at_most(length - element, row->dimensions) : 0;
     CUdeviceptr from = count ? cuda_run_array(run, array) + element * bytes : 0;
     CUresult result = CUDA_SUCCESS;
-    if (from && cuda_phase_writes(run->code->ir, index, array)) {
+    if (from && vyre_phase_writes(run->code->ir, index, array)) {
         CUdeviceptr copy = run->stream->words->address + CUDA_ELEMENT_AT;
         result = run->device->cuda->cuMemcpyDtoDAsync(copy, from, (size_t)count * bytes,
                                                       run->stream->handle);

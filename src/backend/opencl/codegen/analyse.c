@@ -4,27 +4,6 @@
 #include "ir/lookup.h"
 #include "pass/walk.h"
 
-static bool breaks_inside(const vyre_ir *ir, uint32_t loop) {
-    vyre_block body = vyre_body_block(ir, loop);
-    for (uint32_t inst = body.first; inst < body.end; inst++) {
-        if (ir->insts[inst].op == VYRE_OP_BREAK || ir->insts[inst].op == VYRE_OP_RETURN) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether an instruction stands in a loop that may go on until somebody else does something. */
-static bool in_open_loop(const vyre_walk *at) {
-    for (uint32_t level = 1; level < at->depth; level++) {
-        uint32_t owner = at->stack[level].owner, op = at->ir->insts[owner].op;
-        if (op == VYRE_OP_LOOP || (op == VYRE_OP_FOR && breaks_inside(at->ir, owner))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void visit_access(opencl_facts *f, const vyre_inst *i, const vyre_walk *at) {
     uint32_t effects = vyre_inst_effects(i), resource = vyre_access_resource(i);
     if (effects & VYRE_EFFECT_WRITE) {
@@ -32,8 +11,8 @@ static void visit_access(opencl_facts *f, const vyre_inst *i, const vyre_walk *a
     }
     if (effects & VYRE_EFFECT_ATOMIC) {
         f->has_atomics = true;
-        bool waits = effects & VYRE_EFFECT_READ && in_open_loop(at) && f->phase->workgroup[0] &&
-                     vyre_resource_is_global(&f->ir->resources[resource]);
+        bool waits = effects & VYRE_EFFECT_READ && vyre_walk_in_open_loop(at) &&
+                     f->phase->workgroup[0] && vyre_resource_is_global(&f->ir->resources[resource]);
         f->may_wait = f->may_wait || waits;
     }
 }
