@@ -9,6 +9,7 @@
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/reference_check.h"
 #include "tests/unit/settings.h"
+#include "tests/unit/trial_check.h"
 #include "tests/unit/worsen.h"
 
 #include <vyre/reference.h>
@@ -418,6 +419,46 @@ static void exact_devices_need_nothing(void **state) {
     }
 }
 
+/* Programs with control flow, memory and elementary functions. Each goes to one of the devices. */
+static void random_programs_stay_exact(void **state) {
+    (void)state;
+    uint32_t refused = 0;
+    uint64_t programs = test_work(150, 15);
+    for (uint64_t seed = 1; seed <= programs; seed++) {
+        conform_trial trial;
+        const worse_device *device = &devices[seed % DEVICES];
+        expect_ok(trial_generate(seed, &trial));
+        check_list inputs = {0};
+        vyre_input *items = conform_trial_inputs(&trial, trial.program, &inputs.count);
+        inputs.items = items;
+        vyre_program *corrected;
+        vyre_status status = vyre_lower_corrected(trial.program, true, &device->needed, &corrected);
+        if (status) { /* too large */
+            assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_UNSUPPORTED);
+            vyre_status_free(status);
+            refused++;
+        } else {
+            vyre_program *worse = worsen(corrected, &device->needed);
+            vyre_outputs expected = check_run_seed(trial.program, inputs, 0);
+            vyre_outputs found = check_run_seed(worse, inputs, 0);
+            assert_int_equal(found.count, expected.count);
+            for (size_t i = 0; i < found.count; i++) {
+                if (memcmp(found.items[i].data, expected.items[i].data, found.items[i].size) != 0) {
+                    fail_msg("seed %llu: other bytes on a device that is %s",
+                             (unsigned long long)seed, device->name);
+                }
+            }
+            vyre_outputs_free(&expected);
+            vyre_outputs_free(&found);
+            vyre_program_release(worse);
+        }
+        vyre_program_release(corrected);
+        vyre_free(items);
+        conform_trial_free(&trial);
+    }
+    assert_true(refused * 10 <= programs);
+}
+
 static void every_allocation_may_fail(void **state) {
     (void)state;
     const vyre_corrections needed = {FLUSH | DIV, FMA};
@@ -475,6 +516,7 @@ int main(void) {
                                        cmocka_unit_test(devices_without_f32_are_refused),
                                        cmocka_unit_test(exact_devices_need_nothing),
                                        cmocka_unit_test(grains_decide),
+                                       cmocka_unit_test(random_programs_stay_exact),
                                        cmocka_unit_test(every_operation_is_exact),
                                        cmocka_unit_test(arithmetic_is_exact)};
     return cmocka_run_group_tests(tests, NULL, NULL);
