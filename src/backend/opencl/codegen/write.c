@@ -120,6 +120,7 @@ void opencl_write_functions(vyre_strbuf *out, bool has_f64) {
                           "static inline ulong vyre_reverse_64(ulong x) {\n"
                           "    return (ulong)vyre_reverse_32((uint)x) << 32 |\n"
                           "           vyre_reverse_32((uint)(x >> 32));\n}\n");
+    opencl_write_truncations(out, has_f64);
     write_extremes(out, "float", "uint");
     if (has_f64) {
         write_extremes(out, "double", "ulong");

@@ -83,26 +83,45 @@ void opencl_write_bitcast(vyre_strbuf *out, vyre_type from, vyre_type to, const 
     vyre_strbuf_printf(out, is_plain && to_plain ? "(%s)%s" : "as_%s(%s)", opencl_type(to), a);
 }
 
-/* Truncated, then clamped to the type; 0 for a NaN. All that is left for the cast is in range. */
-static void write_truncated(vyre_strbuf *out, vyre_type from, vyre_type to, const char *a) {
+/* Truncated, then clamped to the type; 0 for a NaN. What the cast makes of other numbers is not
+ * taken. Each choice is between variables, so that no compiler makes branches of them, which PoCL
+ * makes no vectors of. */
+static void write_truncation(vyre_strbuf *out, vyre_type from, vyre_type to) {
     bool is_signed = opencl_is_signed(to);
-    uint32_t bits = vyre_type_bytes(to) * 8;
+    uint32_t bits = vyre_type_bytes(to) * 8, k = bits - is_signed;
     const char *suffix = from == VYRE_TYPE_F64 ? "" : "f", *type = opencl_type(to);
+    const char *number = opencl_type(from);
     uint64_t most = UINT64_MAX >> (64 - bits) >> is_signed;
     opencl_name greatest = opencl_constant(to, most);
     opencl_name least = opencl_constant(to, is_signed ? most + 1 : 0);
-    /* 2^k behind the greatest, and its negative: both are floats. */
-    uint32_t k = bits - is_signed;
+    vyre_strbuf_printf(out,
+                       "static inline %s vyre_%s_of_%s(%s x) {\n"
+                       "    const %s least = %s, most = %s, zero = 0;\n"
+                       "    const %s whole = (%s)%sx;\n"
+                       "    const %s low = x >= 0x1p%u%s ? most : whole;\n",
+                       type, type, number, number, type, least.text, greatest.text, type, type,
+                       bits >= 32  ? ""
+                       : is_signed ? "(int)"
+                                   : "(uint)",
+                       type, k, suffix);
     if (is_signed) {
-        vyre_strbuf_printf(out, "%s != %s ? (%s)0 : ", a, a, type);
-    }
-    vyre_strbuf_printf(out, "%s >= 0x1p%u%s ? %s : ", a, k, suffix, greatest.text);
-    if (is_signed) {
-        vyre_strbuf_printf(out, "%s <= -0x1p%u%s ? %s : (%s)%s%s", a, k, suffix, least.text, type,
-                           bits < 32 ? "(int)" : "", a);
+        vyre_strbuf_printf(out,
+                           "    const %s inside = x <= -0x1p%u%s ? least : low;\n"
+                           "    return x != x ? zero : inside;\n}\n",
+                           type, k, suffix);
     } else {
-        vyre_strbuf_printf(out, "%s > 0.0%s ? (%s)%s%s : %s", a, suffix, type,
-                           bits < 32 ? "(uint)" : "", a, least.text);
+        vyre_strbuf_printf(out, "    return x > 0.0%s ? low : zero;\n}\n", suffix);
+    }
+}
+
+void opencl_write_truncations(vyre_strbuf *out, bool has_f64) {
+    static const vyre_type types[] = {VYRE_TYPE_I8,  VYRE_TYPE_U8,  VYRE_TYPE_I16, VYRE_TYPE_U16,
+                                      VYRE_TYPE_I32, VYRE_TYPE_U32, VYRE_TYPE_I64, VYRE_TYPE_U64};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        write_truncation(out, VYRE_TYPE_F32, types[i]);
+        if (has_f64) {
+            write_truncation(out, VYRE_TYPE_F64, types[i]);
+        }
     }
 }
 
@@ -118,7 +137,7 @@ bool opencl_write_convert(vyre_strbuf *out, vyre_type from, vyre_type to, const 
     } else if (from == VYRE_TYPE_BOOL) {
         vyre_strbuf_printf(out, "%s ? (%s)1 : (%s)0", a, type, type);
     } else if (from_float && !to_float) {
-        write_truncated(out, from, to, a);
+        vyre_strbuf_printf(out, "vyre_%s_of_%s(%s)", type, opencl_type(from), a);
     } else {
         vyre_strbuf_printf(out, "(%s)%s", type, a);
     }

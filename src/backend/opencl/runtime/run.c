@@ -13,6 +13,7 @@
 
 enum {
     THREADS = 256,           /* of a workgroup, where there is no clause */
+    CPU_THREADS = 1024,      /* the same where a thread runs all of them */
     MOST_GROUPS = 65535,     /* of a launch, in y and z, on any device */
     MOST_GROUPS_X = 1 << 30, /* the same in x */
     MOST_QUEUED = 2048,      /* launches between two waits */
@@ -234,7 +235,7 @@ static vyre_status launch_part(run *r, const launch *l) {
  * kernel again for each. */
 static void choose_local(const run *r, const vyre_phase *phase, launch *l) {
     enum { NARROW = 16 };
-    size_t threads = THREADS;
+    size_t threads = r->device->info.is_cpu ? CPU_THREADS : THREADS;
     if (threads > r->device->info.target.most_threads) {
         threads = r->device->info.target.most_threads;
     }
