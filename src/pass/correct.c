@@ -32,23 +32,21 @@ static vyre_status check_size(const vyre_program *program) {
                                   vyre_program_name(program), (unsigned)count, VYRE_LIMIT_COMPILED);
 }
 
-/* The arithmetic of f32 that stands in place of that of f16 and bf16 is corrected, too. But numbers
- * that come from f16 are never subnormal in f32: if flushing is all that is wrong with the device,
- * f16 is replaced last, and its arithmetic stays as it is. */
+/* The arithmetic of f32 that stands in place of that of bf16 is corrected, too. Numbers that come
+ * from f16 are never subnormal in f32, so most of f16 is replaced last, and its arithmetic stays as
+ * it is. */
 vyre_status vyre_correct(const vyre_program *program, const vyre_corrections *needed,
                          vyre_program **out_program) {
     vyre_program *current = NULL;
-    bool f16_is_last = !(needed->f32 & ~(uint32_t)VYRE_CORRECT_FLUSH) &&
-                       !(needed->f64 & (VYRE_CORRECT_ABSENT | VYRE_CORRECT_CONVERT));
     *out_program = NULL;
     if (needed->f32 & VYRE_CORRECT_ABSENT) {
         return vyre_status_make(VYRE_STATUS_UNSUPPORTED, "use another device",
                                 "the device has no arithmetic on f32");
     }
-    correct_state state = {.needed = *needed, .has_f16 = !f16_is_last, .has_bf16 = true};
+    correct_state state = {.needed = *needed};
     vyre_status status = run(correct_halves, program, &state, &current);
     status = status ? status : run(correct_wide, program, &state, &current);
-    state.has_f16 = true;
+    state.is_last = true;
     status = status ? status : run(correct_halves, program, &state, &current);
     status = status || !current ? status : check_size(current);
     if (status) {

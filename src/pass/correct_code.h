@@ -11,7 +11,7 @@ typedef struct correct_state {
     vyre_corrections needed;
     vyre_status status; /* the first failure of a hook, which cannot return one */
     bool changed;
-    bool has_f16, has_bf16; /* which of the narrow types are replaced */
+    bool is_last; /* f16 is replaced where it was not before */
 } correct_state;
 
 /* Which text a function stands in. */

@@ -4,8 +4,22 @@
 #include "base/status.h"
 #include "pass/correct_code.h"
 
-static bool takes(const correct_state *state, vyre_type type) {
-    return (type == VYRE_TYPE_F16 && state->has_f16) || (type == VYRE_TYPE_BF16 && state->has_bf16);
+/* Whether the device does an operation that stands in place of this one wrongly, though no number
+ * is subnormal. */
+static bool needs_more(const vyre_corrections *needed, vyre_op op) {
+    uint32_t always = VYRE_CORRECT_LINEAR | VYRE_CORRECT_COMPARE;
+    uint32_t of_op = op == VYRE_OP_DIV       ? VYRE_CORRECT_DIV
+                     : op == VYRE_OP_SQRT    ? VYRE_CORRECT_SQRT
+                     : op == VYRE_OP_CONVERT ? VYRE_CORRECT_CONVERT
+                                             : VYRE_CORRECT_ROUND;
+    bool by_f64 =
+        op == VYRE_OP_CONVERT && needed->f64 & (VYRE_CORRECT_ABSENT | VYRE_CORRECT_CONVERT);
+    return needed->f32 & (always | of_op) || by_f64;
+}
+
+static bool takes(const correct_state *state, vyre_op op, vyre_type type) {
+    return type == VYRE_TYPE_BF16 ||
+           (type == VYRE_TYPE_F16 && (state->is_last || needs_more(&state->needed, op)));
 }
 
 static uint32_t call(vyre_rebuild *r, const char *first, const char *second, vyre_type type,
@@ -60,7 +74,7 @@ static bool replace(vyre_rebuild *r, uint32_t at) {
         return false;
     }
     vyre_type from = vyre_operand_type(r->ir, list.items[0]), to = vyre_inst_type(inst);
-    if (!takes(state, from) && !takes(state, to)) {
+    if (!takes(state, op, from) && !takes(state, op, to)) {
         return false;
     }
     state->changed = true;

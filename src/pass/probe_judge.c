@@ -176,7 +176,9 @@ static uint32_t judge(vyre_type type, const probe_row *row, const uint64_t opera
         m.flushes_operands = i & 1;
         m.flushes_results = i & 2;
         expected = model_row(&m, row, operands, single);
-        if (shown == VYRE_TYPE_VOID ? found == expected : same(shown, found, expected, false)) {
+        /* A zero that does not come from flushing has its sign. */
+        bool has_sign = shown != VYRE_TYPE_VOID && !(exact & (sign_of(shown) - 1));
+        if (shown == VYRE_TYPE_VOID ? found == expected : same(shown, found, expected, has_sign)) {
             return VYRE_CORRECT_FLUSH;
         }
     }

@@ -6,6 +6,8 @@
 #include "pass/correct.h"
 #include "pass/pass.h"
 #include "tests/unit/eval_check.h"
+#include "tests/unit/failing_allocator.h"
+#include "tests/unit/reference_check.h"
 #include "tests/unit/settings.h"
 #include "tests/unit/worsen.h"
 
@@ -143,6 +145,8 @@ static void make_operands(const eval_case *c, uint64_t *out) {
             uint64_t few = (uint64_t)eval_random_in(1, 30);
             uint64_t shift = (uint64_t)eval_random_in(0, (int)layout_of(type).mantissa + 2);
             uint64_t exponent = shift << layout_of(type).mantissa;
+            out[2] &=
+                eval_random() & 1 ? ~(uint64_t)0 : ~(((uint64_t)1 << layout_of(type).mantissa) - 4);
             out[0] = out[2] - exponent;
             out[1] = (type == VYRE_TYPE_F64   ? 0x3ff0000000000000
                       : type == VYRE_TYPE_F32 ? 0x3f800000
@@ -347,8 +351,62 @@ static void exact_devices_need_nothing(void **state) {
     }
 }
 
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    const vyre_corrections needed = {FLUSH | DIV, FMA};
+    vyre_program *program = check_parse(
+        "program p(x: buffer<f32>, y: inout buffer<f64>, z: inout buffer<f16>) over y {\n"
+        "    z[gid] = z[gid] * f16(x[gid] / 3);\n"
+        "    y[gid] = fma(y[gid], f64(x[gid]), 1);\n"
+        "}\n");
+    vyre_program *corrected; /* what is made once, the texts of the corrections, stays */
+    expect_ok(vyre_lower_corrected(program, true, &needed, &corrected));
+    vyre_program_release(corrected);
+    bool failed = true;
+    for (size_t n = 1; failed; n++) {
+        failing_allocator_start(n);
+        vyre_status status = vyre_lower_corrected(program, true, &needed, &corrected);
+        failed = failing_allocator_failed();
+        assert_true(failed ? !corrected : !status && corrected);
+        assert_true(!failed || vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY);
+        vyre_status_free(status);
+        vyre_program_release(corrected);
+        failing_allocator_stop();
+    }
+    vyre_program_release(program);
+}
+
+static void corrections_are_printed(void **state) {
+    (void)state;
+    vyre_strbuf text = {0};
+    vyre_corrections_print(&(vyre_corrections){FLUSH | FMA, 0}, &text);
+    vyre_strbuf_puts(&text, "\n");
+    vyre_corrections_print(&(vyre_corrections){VYRE_CORRECT_ALL, ABSENT}, &text);
+    assert_string_equal(vyre_strbuf_string(&text),
+                        "f32: subnormals, fma; f64: none\n"
+                        "f32: absent, subnormals, + - *, /, sqrt, fma, conversions, rounding, "
+                        "comparisons; f64: absent");
+    vyre_strbuf_free(&text);
+}
+
+static void devices_without_f32_are_refused(void **state) {
+    (void)state;
+    vyre_program *program =
+                     check_parse("program p(y: inout buffer<f32>) over y { y[gid] = y[gid] + 1; }"),
+                 *corrected;
+    vyre_status status =
+        vyre_lower_corrected(program, true, &(vyre_corrections){ABSENT, ABSENT}, &corrected);
+    assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_UNSUPPORTED);
+    assert_null(corrected);
+    vyre_status_free(status);
+    vyre_program_release(program);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(exact_devices_need_nothing),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_may_fail),
+                                       cmocka_unit_test(corrections_are_printed),
+                                       cmocka_unit_test(devices_without_f32_are_refused),
+                                       cmocka_unit_test(exact_devices_need_nothing),
                                        cmocka_unit_test(every_operation_is_exact),
                                        cmocka_unit_test(arithmetic_is_exact)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "pass/probe.h"
+#include "tests/unit/failing_allocator.h"
 #include "tests/unit/reference_check.h"
 #include "tests/unit/worsen.h"
 
@@ -160,12 +161,30 @@ static void every_column_is_looked_at(void **state) {
     vyre_probe_deinit(&e.probe);
 }
 
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    bool failed = true;
+    for (size_t n = 1; failed; n++) {
+        vyre_program *program = NULL;
+        vyre_probe probe = {0};
+        failing_allocator_start(n);
+        vyre_status status = vyre_probe_inputs(true, &probe);
+        status = status ? status : vyre_probe_program(true, &program);
+        failed = failing_allocator_failed();
+        assert_true(failed ? !program : !status && program);
+        assert_true(!failed || vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY);
+        vyre_status_free(status);
+        vyre_program_release(program);
+        vyre_probe_deinit(&probe);
+        failing_allocator_stop();
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_mistake_is_found),
-        cmocka_unit_test(wrong_integers_are_refused),
-        cmocka_unit_test(contraction_is_found),
-        cmocka_unit_test(every_column_is_looked_at),
+        cmocka_unit_test(each_mistake_is_found),     cmocka_unit_test(wrong_integers_are_refused),
+        cmocka_unit_test(contraction_is_found),      cmocka_unit_test(every_column_is_looked_at),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

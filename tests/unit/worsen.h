@@ -6,7 +6,7 @@
  *
  * Each bit makes wrong what the correction of that bit repairs:
  *   FLUSH    subnormal operands and results become 0 of the same sign; signs and moves keep them
- *   DIV SQRT results are up to two last digits off, depending on the operands
+ *   DIV SQRT results are up to two last digits off, some far more, depending on the operands
  *   FMA      rounds twice
  *   LINEAR CONVERT ROUND COMPARE   always wrong, so nothing may use them
  *   ABSENT   every operation of the type is a failure of the test */
@@ -38,7 +38,9 @@ static const char worsen_text[] =
     "    let noise = (key * 2654435761) >> 7;\n"
     "    let field = x & $X;\n"
     "    let safe = field > ($X >> 6) && field < $X - ($X >> 6);\n"
-    "    return select(safe, x + noise % 5 - 2, x);\n"
+    "    let near = x + noise % 5 - 2;\n"
+    "    let far = x + (($X & (~$X + 1)) >> 3);\n"
+    "    return select(safe, select(noise % 61 == 0, far, near), x);\n"
     "}\n"
     "program neg_flush(x: $U, r: out buffer<$U>[1]) over 1 { r[0] = x ^ $S; }\n"
     "program abs_flush(x: $U, r: out buffer<$U>[1]) over 1 { r[0] = x & ~$S; }\n"

@@ -150,10 +150,35 @@ void spirv_emit_poll(emit *e) {
     spirv_end_if(b, behind);
 }
 
+/* A zero that drivers do not see through: the highest bit of a domain. */
+static spv_id hidden_zero(emit *e, bool is_wide) {
+    spirv_builder *b = &e->b;
+    spv_id *zero = &e->hidden_zeros[is_wide];
+    if (!*zero) {
+        spv_id domain = spirv_emit_frame(e, SPIRV_U64, e->layout.domain);
+        spirv_emit_begin_head(e);
+        *zero = spirv_two(b, SPV_ShiftRightLogical, SPIRV_U64, domain, spirv_u32(b, 63));
+        *zero = is_wide ? *zero : spirv_one(b, SPV_UConvert, SPIRV_U32, *zero);
+        spirv_emit_end_head(e);
+    }
+    return *zero;
+}
+
+/* Mesa 22.3 takes x + 0 for x and x * 0 for 0 where it sees the zero, whatever sign or NaN x is. */
+static spv_id constant_of(emit *e, const vyre_const *row) {
+    vyre_type type = vyre_const_type(row);
+    spv_id bits = spirv_constant(&e->b, type, row->bits);
+    bool is_float = type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64;
+    if (!is_float || row->bits << (65 - spirv_width(type))) {
+        return bits;
+    }
+    return spirv_two(&e->b, SPV_BitwiseOr, spirv_kind_of(type), bits,
+                     hidden_zero(e, type == VYRE_TYPE_F64));
+}
+
 spirv_slot spirv_emit_operand(emit *e, uint32_t operand) {
     if (vyre_operand_is_constant(operand)) {
-        const vyre_const *row = vyre_operand_const(e->ir, operand);
-        return (spirv_slot){spirv_constant(&e->b, vyre_const_type(row), row->bits), false};
+        return (spirv_slot){constant_of(e, vyre_operand_const(e->ir, operand)), false};
     }
     return *emit_slot(e, operand);
 }

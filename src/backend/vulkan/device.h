@@ -62,7 +62,8 @@ typedef struct vulkan_device {
 typedef struct vulkan_drill {
     bool is_discrete;
     bool forgets; /* corrections are probed anew, and not stored */
-    void (*worsen)(uint32_t *words, size_t *count); /* makes a module compute worse */
+    /* Makes a module compute worse: other words, from vyre_alloc. */
+    void (*worsen)(uint32_t **words, size_t *count);
     VkResult (*submit)(void); /* not 0: a submission fails with it */
     uint64_t grace_ns;        /* not 0: how long a run may take to obey a stop */
 } vulkan_drill_hooks;

@@ -48,7 +48,7 @@ static spirv_module worsened(const spirv_module *module, spirv_module *copy) {
     for (size_t i = 0; i < copy->count; i++) {
         copy->words[i] = module->words[i];
     }
-    vulkan_drill.worsen(copy->words, &copy->count);
+    vulkan_drill.worsen(&copy->words, &copy->count);
     return *copy;
 }
 
@@ -57,9 +57,9 @@ static vyre_status make_pipeline(vulkan_executable *executable, VkPipelineCache 
     vulkan_device *device = executable->device;
     const vulkan_table *vk = &device->vk;
     vulkan_phase *phase = &executable->phases[index];
-    spirv_module copy = {0}, module = worsened(from, &copy);
     VkShaderModule shader = VK_NULL_HANDLE;
     VYRE_TRY(check_phase(executable, index));
+    spirv_module copy = {0}, module = worsened(from, &copy);
     const VkShaderModuleCreateInfo shader_info = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
         .codeSize = module.count * 4,
