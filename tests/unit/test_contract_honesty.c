@@ -81,6 +81,7 @@ static const struct {
     {VYRE_FEATURE_F16, "ptx", ".entry", {"mul.rn.f16", "mul.f16", "fma.rn.f16"}},
     {VYRE_FEATURE_BF16, "ptx", ".entry", {"mul.rn.bf16", "mul.bf16", "fma.rn.bf16"}},
     {VYRE_FEATURE_INDIRECT_DISPATCH, "ptx", ".entry", {"ld.global"}},
+    {VYRE_FEATURE_INDIRECT_DISPATCH, "spirv", "OpFunction ", {"OpLoad"}},
     {VYRE_FEATURE_TENSOR_CORES, "asm", "", {"tdpbssd", "tdpbuud", "smmla"}},
     {VYRE_FEATURE_F16, "asm", "", {"vmulph", "vmulsh", "vfmadd213ph", ".8h"}},
     {VYRE_FEATURE_BF16, "asm", "", {"vmulnepbf16", "vmulbf16", "bfmul"}},

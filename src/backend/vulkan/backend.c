@@ -183,12 +183,17 @@ static vyre_status compile(const vyre_backend *backend, const vyre_compile *comp
     return VYRE_OK;
 }
 
-/* Capabilities. Halves are computed in f32 and integers, so they are not claimed. */
+/* Capabilities. Halves are computed in f32 and integers, so they are not claimed; subgroups only
+ * where the width that programs have by default is the device's own. */
+
+static bool has_subgroups(const vyre_backend *backend) {
+    return device_of(backend)->keep_widths & 32;
+}
 
 static uint32_t features(const vyre_backend *backend) {
     return VYRE_FEATURE_PHASES | VYRE_FEATURE_STEPS | VYRE_FEATURE_CONSTANT_ARRAYS |
            VYRE_FEATURE_INDIRECT_DISPATCH |
-           (device_of(backend)->keep_widths ? (uint32_t)VYRE_FEATURE_SUBGROUP_OPS : 0);
+           (has_subgroups(backend) ? (uint32_t)VYRE_FEATURE_SUBGROUP_OPS : 0);
 }
 
 static uint32_t max_invocations(const vyre_backend *backend) {
@@ -214,7 +219,7 @@ static void device_profile(const vyre_backend *backend, vyre_profile *out_profil
     out_profile->flags =
         VYRE_PROFILE_HAS_SHARED_MEMORY | VYRE_PROFILE_HAS_MUL_HIGH |
         (info->timestamp_bits ? (uint64_t)VYRE_PROFILE_SUPPORTS_DEVICE_TIMESTAMPS : 0) |
-        (device->keep_widths ? (uint64_t)VYRE_PROFILE_HAS_SUBGROUP_SHUFFLE : 0) |
+        (has_subgroups(backend) ? (uint64_t)VYRE_PROFILE_HAS_SUBGROUP_SHUFFLE : 0) |
         (is_gpu ? (uint64_t)VYRE_PROFILE_IS_GPU : (uint64_t)VYRE_PROFILE_IS_SOFTWARE);
     out_profile->max_native_int_width = 32;
     out_profile->max_shared_memory_bytes = info->most_shared_bytes;
