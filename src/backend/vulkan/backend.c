@@ -192,7 +192,7 @@ static bool has_subgroups(const vyre_backend *backend) {
 
 static uint32_t features(const vyre_backend *backend) {
     return VYRE_FEATURE_PHASES | VYRE_FEATURE_STEPS | VYRE_FEATURE_CONSTANT_ARRAYS |
-           VYRE_FEATURE_INDIRECT_DISPATCH |
+           VYRE_FEATURE_INDIRECT_DISPATCH | VYRE_FEATURE_RECORDS |
            (has_subgroups(backend) ? (uint32_t)VYRE_FEATURE_SUBGROUP_OPS : 0);
 }
 

@@ -11,8 +11,11 @@ enum { MOST_FLYING = 64, FIRST_FRAMES = 16384, FRAME_ALIGNMENT = 64 };
 
 /* Between looks at a deadline, a cancellation, or a loss that another thread saw. */
 static const uint64_t slice_ns = 20 * 1000000, long_slice_ns = 500 * 1000000;
-/* How long kernels may take to obey. */
-static const uint64_t grace_ns = UINT64_C(20) * 1000000000;
+/* How long kernels may take to obey. A software device compiles them when they run first. */
+static uint64_t grace_of(const vulkan_device *device) {
+    uint64_t seconds = device->info.type == VK_PHYSICAL_DEVICE_TYPE_CPU ? 300 : 20;
+    return vulkan_drill.grace_ns ? vulkan_drill.grace_ns : seconds * 1000000000;
+}
 
 static void free_batch(vulkan_batch *batch) {
     vulkan_device *device = batch->device;
@@ -362,7 +365,7 @@ vyre_status vulkan_batch_wait(vulkan_batch *batch, uint64_t deadline_ns, const a
                               unsigned *out_stop) {
     vulkan_device *device = batch->device;
     uint64_t give_up_ns = 0;
-    uint64_t grace = vulkan_drill.grace_ns ? vulkan_drill.grace_ns : grace_ns;
+    uint64_t grace = grace_of(device);
     VkResult result = VK_TIMEOUT;
     *out_stop = 0;
     while (result == VK_TIMEOUT && batch->ticket > atomic_load(&device->completed)) {
