@@ -117,8 +117,7 @@ static void write_pure(emit *e, uint32_t inst) {
     for (uint32_t k = 0; k < values.count && k < 3; k++) {
         slots[k] = spirv_emit_operand(e, values.items[k]);
     }
-    spirv_slot value =
-        spirv_op(&e->b, vyre_inst_op(i), type, result, slots[0], slots[1], slots[2]);
+    spirv_slot value = spirv_op(&e->b, vyre_inst_op(i), type, result, slots[0], slots[1], slots[2]);
     if (!value.id) {
         spirv_emit_unknown(e, inst);
     } else if (vyre_nan_settles(&e->facts.nans, inst)) {
@@ -235,9 +234,7 @@ static void read_frame(emit *e) {
 }
 
 static void put_modes(emit *e, spv_id function) {
-    static const struct {
-        uint32_t bit, width;
-    } floats[] = {{SPIRV_F32, 32}, {SPIRV_F64, 64}};
+    static const struct { uint32_t bit, width; } floats[] = {{SPIRV_F32, 32}, {SPIRV_F64, 64}};
     spirv_builder *b = &e->b;
     const spirv_target *target = e->target;
     SPIRV_PUT(b, &b->modes, SPV_ExecutionMode, function, SPV_m_LocalSize, e->info->threads, 1, 1);

@@ -16,9 +16,9 @@
 
 enum {
     SPIRV_COUNTER_BYTES = 64,
-    SPIRV_PUSH_BYTES = 8,     /* of the push constants: the frame's address */
+    SPIRV_PUSH_BYTES = 8,          /* of the push constants: the frame's address */
     SPIRV_STOP_TURNS = 0x7475726e, /* the stop word: see most_turns */
-    SPIRV_OPEN_THREADS = 256, /* of a workgroup where there is no workgroup clause */
+    SPIRV_OPEN_THREADS = 256,      /* of a workgroup where there is no workgroup clause */
 };
 
 /* Float types, as bits: what VkPhysicalDeviceFloatControlsProperties says of each. Those of f16 are
@@ -39,18 +39,18 @@ typedef struct spirv_target {
     uint32_t rounds;        /* SPIRV_F bits: shaderRoundingModeRTE */
     uint32_t keeps_nan;     /* SPIRV_F bits: shaderSignedZeroInfNanPreserve */
     uint32_t keeps_denorms; /* SPIRV_F bits: shaderDenormPreserve */
-    uint32_t most_turns;    /* iterations of loops after which the driver ends them, all of a subgroup
-                             * together; 0: it never does. Code that needs more gives up: it sets
-                             * the stop word to SPIRV_STOP_TURNS */
-    bool no_fences;         /* the driver takes a fence for a barrier, so that it may stand only where
-                             * all invocations come. Atomics have none then, and what they order is
-                             * volatile; the device itself keeps the order of accesses */
-    uint64_t widths;        /* of subgroups that phases can have: bits 8, 16, 32, 64, i.e. the sum
-                             * of these numbers. The device has the operations BASIC, VOTE, BALLOT
-                             * and SHUFFLE, subgroup size control and full subgroups. Phases of
-                             * other widths are for vyre_subgroups_share */
-    bool general;           /* phases may run over more than the domain that is theirs */
-    bool names;             /* names and lines of the source, for people and tools */
+    uint32_t most_turns; /* iterations of loops after which the driver ends them, all of a subgroup
+                          * together; 0: it never does. Code that needs more gives up: it sets
+                          * the stop word to SPIRV_STOP_TURNS */
+    bool no_fences;      /* the driver takes a fence for a barrier, so that it may stand only where
+                          * all invocations come. Atomics have none then, and what they order is
+                          * volatile; the device itself keeps the order of accesses */
+    uint64_t widths;     /* of subgroups that phases can have: bits 8, 16, 32, 64, i.e. the sum
+                          * of these numbers. The device has the operations BASIC, VOTE, BALLOT
+                          * and SHUFFLE, subgroup size control and full subgroups. Phases of
+                          * other widths are for vyre_subgroups_share */
+    bool general;        /* phases may run over more than the domain that is theirs */
+    bool names;          /* names and lines of the source, for people and tools */
 } spirv_target;
 
 /* What every device with Vulkan 1.2 may be asked for: the target of `vyre emit --target spirv`. */
@@ -66,22 +66,23 @@ typedef struct spirv_layout {
     uint32_t arguments;  /* u64 by argument: a scalar's bits, extended by its sign */
     uint32_t iterations; /* u32 by step: iterations of repeats so far */
     uint32_t device_iterations; /* u64: address of the same as u32 by step, or 0 */
-    uint32_t gate;     /* u64: address of a u32, or 0; phases of a `repeat while` do nothing where it
-                        * is 0. It does not change while they run */
-    uint32_t domain;   /* u64[3], 1 where there is no dimension; from memory: the maximum */
-    uint32_t groups;   /* u64[3]: domain / tile, rounded up, 1 where there is no dimension; from
-                        * memory: the first is how many of the elements there are */
-    uint32_t shape;    /* u32[2]: what spirv_shape_of says */
-    uint32_t from;     /* u64: address of the elements that a domain from memory is read from, or of
-                        * a copy of them made before the launch where the phase writes the array; 0
-                        * where the first is out of bounds */
-    uint32_t stop;     /* u64: address of a u32, never 0; not 0 there means to end soon */
+    uint32_t gate;   /* u64: address of a u32, or 0; phases of a `repeat while` do nothing where it
+                      * is 0. It does not change while they run */
+    uint32_t domain; /* u64[3], 1 where there is no dimension; from memory: the maximum */
+    uint32_t groups; /* u64[3]: domain / tile, rounded up, 1 where there is no dimension; from
+                      * memory: the first is how many of the elements there are */
+    uint32_t shape;  /* u32[2]: what spirv_shape_of says */
+    uint32_t from;   /* u64: address of the elements that a domain from memory is read from, or of
+                      * a copy of them made before the launch where the phase writes the array; 0
+                      * where the first is out of bounds */
+    uint32_t stop;   /* u64: address of a u32, never 0; not 0 there means to end soon */
     uint32_t constants; /* u64: address of a copy of the `data` of the program that the module is
                          * made from, aligned to 8; any number where it has none */
-    uint32_t counters; /* u64: address of SPIRV_COUNTER_BYTES of this phase's own, aligned to 8, used
-                        * by phases that are ordered or cooperative: zero before the first launch,
-                        * left as the next one needs them, unless it was stopped: then zero again */
-    uint32_t bytes;    /* of all, a multiple of 8 */
+    uint32_t
+        counters;   /* u64: address of SPIRV_COUNTER_BYTES of this phase's own, aligned to 8, used
+                     * by phases that are ordered or cooperative: zero before the first launch,
+                     * left as the next one needs them, unless it was stopped: then zero again */
+    uint32_t bytes; /* of all, a multiple of 8 */
     uint32_t array_count;
 } spirv_layout;
 

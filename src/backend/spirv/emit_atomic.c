@@ -108,8 +108,7 @@ void spirv_emit_atomic(emit *e, uint32_t inst) {
         a.order = semantics(e, order_of(i));
         a.pointer = spirv_emit_place(e, inst);
         if (vyre_atomic_ordering(i) == VYRE_ORDERING_SEQ_CST && !e->target->no_fences) {
-            SPIRV_LINE(b, SPV_MemoryBarrier, a.scope,
-                       spirv_emit_semantics(e, SPV_ACQUIRE_RELEASE));
+            SPIRV_LINE(b, SPV_MemoryBarrier, a.scope, spirv_emit_semantics(e, SPV_ACQUIRE_RELEASE));
         }
         old = access_one(e, &a, given, other);
         if (behind) {

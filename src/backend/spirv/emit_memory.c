@@ -62,17 +62,15 @@ void spirv_emit_declare_arrays(emit *e) {
             is_shared ? spirv_global(b, SPV_S_Workgroup, type) : spirv_local(b, type);
         *(is_shared ? &e->info->shared_bytes : &e->info->private_bytes) += bytes;
         if (e->target->names && e->ir->resource_name_count) {
-            spirv_name(b, e->arrays[r].variable,
-                       e->ir->debug_strings + e->ir->resource_names[r]);
+            spirv_name(b, e->arrays[r].variable, e->ir->debug_strings + e->ir->resource_names[r]);
         }
     }
 }
 
 /* Whether the index, of 32 or 64 bits, is one of the array. */
 static spv_id inside(emit *e, uint32_t resource, vyre_type type, spv_id index) {
-    spv_id limit = spirv_width(type) == 64
-                       ? spirv_emit_length(e, resource)
-                       : spirv_emit_limit(e, resource, spirv_is_signed(type));
+    spv_id limit = spirv_width(type) == 64 ? spirv_emit_length(e, resource)
+                                           : spirv_emit_limit(e, resource, spirv_is_signed(type));
     return spirv_two(&e->b, SPV_ULessThan, SPIRV_BOOL, index, limit);
 }
 
@@ -152,8 +150,7 @@ static uint32_t memory_operands(const emit *e, uint32_t resource, uint32_t out_w
     const vyre_resource *row = &e->ir->resources[resource];
     bool is_shared = row->kind == VYRE_RESOURCE_SHARED;
     bool in_memory = !is_variable(e, resource);
-    bool seen = is_shared ||
-                (in_memory && e->facts.written[resource] && e->facts.synchronises);
+    bool seen = is_shared || (in_memory && e->facts.written[resource] && e->facts.synchronises);
     uint32_t bits = in_memory ? SPV_ALIGNED : 0;
     if (seen && e->target->vulkan_model) {
         bits |= SPV_NON_PRIVATE;

@@ -20,12 +20,12 @@
 
 /* A block that is open. */
 typedef struct emit_open {
-    uint32_t owner;      /* VYRE_NONE: the phase */
-    spv_id exit, latch;  /* labels: behind it; the next iteration. 0: there is none to jump to */
-    spv_id flag;         /* variable: a `return` is on its way out of loops */
-    spv_id froms[2];     /* `if`: blocks that its branches yield from, */
-    uint32_t yields[2];  /* and the ends that do; VYRE_NONE */
-    uint32_t end;        /* `inline` without a way out but its end: that */
+    uint32_t owner;     /* VYRE_NONE: the phase */
+    spv_id exit, latch; /* labels: behind it; the next iteration. 0: there is none to jump to */
+    spv_id flag;        /* variable: a `return` is on its way out of loops */
+    spv_id froms[2];    /* `if`: blocks that its branches yield from, */
+    uint32_t yields[2]; /* and the ends that do; VYRE_NONE */
+    uint32_t end;       /* `inline` without a way out but its end: that */
 } emit_open;
 
 /* What is known of an array, once somebody asked. */
@@ -46,8 +46,8 @@ typedef struct emit {
     spirv_phase_info *info;
     const vyre_phase *phase;
     uint32_t phase_index;
-    const char *lack;  /* what such devices do not have, or NULL */
-    vyre_op unknown;   /* an operation without code, or none */
+    const char *lack; /* what such devices do not have, or NULL */
+    vyre_op unknown;  /* an operation without code, or none */
 
     spirv_slot *values; /* by instruction of the phase */
     spv_id *variables;  /* the same: of args and results that are variables */
@@ -63,9 +63,9 @@ typedef struct emit {
     spv_id domain[3];   /* u64 */
     spv_id stop, counters, turns, ticket;
     spv_id hidden_zeros[2]; /* u32, u64 */
-    uint32_t most_turns; /* of an invocation; 0: any number */
-    spv_id push;        /* the push constants, of all entry points */
-    spv_id *files;      /* strings, by offset in debug_strings; only while lines are mentioned */
+    uint32_t most_turns;    /* of an invocation; 0: any number */
+    spv_id push;            /* the push constants, of all entry points */
+    spv_id *files; /* strings, by offset in debug_strings; only while lines are mentioned */
     uint32_t line, line_file, column;
 } emit;
 

@@ -123,8 +123,7 @@ static spv_id count_turns(emit *e, uint32_t count) {
     turns = spirv_two(b, SPV_IAdd, SPIRV_U32, turns, spirv_u32(b, count));
     SPIRV_LINE(b, SPV_Store, e->turns, turns);
     if (e->most_turns) {
-        spv_id many =
-            spirv_two(b, SPV_ULessThan, SPIRV_BOOL, spirv_u32(b, e->most_turns), turns);
+        spv_id many = spirv_two(b, SPV_ULessThan, SPIRV_BOOL, spirv_u32(b, e->most_turns), turns);
         spv_id behind = spirv_begin_if(b, many);
         SPIRV_LINE(b, SPV_AtomicStore, stop_pointer(e), spirv_u32(b, SPV_SCOPE_DEVICE),
                    spirv_u32(b, 0), spirv_u32(b, SPIRV_STOP_TURNS));
@@ -249,8 +248,7 @@ static spv_id subgroup_id(emit *e) {
     while (e->phase->subgroup >> shift > 1) {
         shift++;
     }
-    return spirv_two(&e->b, SPV_ShiftRightLogical, SPIRV_U32, e->thread,
-                     spirv_u32(&e->b, shift));
+    return spirv_two(&e->b, SPV_ShiftRightLogical, SPIRV_U32, e->thread, spirv_u32(&e->b, shift));
 }
 
 static spv_id surrounding(emit *e, const vyre_inst *i) {

@@ -32,8 +32,7 @@ static vyre_status executable_of(const vyre_backend *backend, const vyre_call *c
         *out_executable = vulkan_executable_retain(call->native->state);
         return VYRE_OK;
     }
-    return vulkan_executable_make(device_of(backend), call->program, NULL, 0, NULL,
-                                  out_executable);
+    return vulkan_executable_make(device_of(backend), call->program, NULL, 0, NULL, out_executable);
 }
 
 static vyre_status dispatch_borrowed_timed(const vyre_backend *backend, const vyre_call *call,

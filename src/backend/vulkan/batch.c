@@ -55,8 +55,8 @@ static vyre_status make_batch(vulkan_device *device, vulkan_batch **out_batch) {
         .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
         .commandBufferCount = 1,
     };
-    result = result ? result
-                    : vk->vkAllocateCommandBuffers(device->handle, &commands, &batch->commands);
+    result =
+        result ? result : vk->vkAllocateCommandBuffers(device->handle, &commands, &batch->commands);
     vyre_status status = vulkan_check(device, result, "making a command buffer");
     status = status ? status
                     : vulkan_memory_take(device, VULKAN_FRAME, VULKAN_WORDS_BYTES, &batch->words);
@@ -292,8 +292,7 @@ vyre_status vulkan_batch_submit(vulkan_batch *batch) {
 /* Remembers that a ticket is over. */
 static void note_done(vulkan_device *device, uint64_t ticket) {
     unsigned long long before = atomic_load(&device->completed);
-    while (before < ticket &&
-           !atomic_compare_exchange_weak(&device->completed, &before, ticket)) {
+    while (before < ticket && !atomic_compare_exchange_weak(&device->completed, &before, ticket)) {
     }
 }
 
@@ -355,10 +354,9 @@ vyre_status vulkan_gave_up(const vulkan_device *device, const char *what) {
 static vyre_status abandon(vulkan_device *device) {
     atomic_store(&device->is_abandoned, true);
     atomic_store(&device->is_lost, true);
-    return vyre_status_make(VYRE_STATUS_DEVICE_LOST,
-                            "call vyre_device_recover, or restart the process",
-                            "a kernel on %s does not end, although it was told to",
-                            device->info.name);
+    return vyre_status_make(
+        VYRE_STATUS_DEVICE_LOST, "call vyre_device_recover, or restart the process",
+        "a kernel on %s does not end, although it was told to", device->info.name);
 }
 
 vyre_status vulkan_batch_wait(vulkan_batch *batch, uint64_t deadline_ns, const atomic_uint *cancel,

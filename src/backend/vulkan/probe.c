@@ -92,8 +92,8 @@ static vyre_status probe_arithmetic(vulkan_device *device, vyre_corrections *out
     vyre_status status = vyre_probe_program(device->info.float64, &program);
     for (uint32_t i = 0; i < probe.count && !status; i++) {
         inputs[i] = (vyre_input){probe.inputs[i], probe.input_bytes[i]};
-        outputs[i] = (vyre_output){vyre_alloc_zeroed(1, probe.output_bytes[i]),
-                                   probe.output_bytes[i]};
+        outputs[i] =
+            (vyre_output){vyre_alloc_zeroed(1, probe.output_bytes[i]), probe.output_bytes[i]};
         found[i] = outputs[i].data;
         status = found[i] ? VYRE_OK : vyre_no_memory("to probe a device");
     }
@@ -117,8 +117,8 @@ static vyre_status make_loop(vyre_program **out_program) {
     uint32_t y = vyre_build_buffer(b, "y", VYRE_ACCESS_OUT, VYRE_TYPE_U32, one);
     vyre_build_phase(b, &(vyre_phase_desc){.domain = {vyre_build_size_const(b, 1)}});
     uint32_t zero = vyre_build_u32(b, 0), carried, result;
-    uint32_t i = vyre_build_for(b, zero, vyre_build_param(b, n), vyre_build_u32(b, 1), 1, &zero,
-                                &carried);
+    uint32_t i =
+        vyre_build_for(b, zero, vyre_build_param(b, n), vyre_build_u32(b, 1), 1, &zero, &carried);
     uint32_t three = vyre_build_op(b, VYRE_OP_MUL, carried, vyre_build_u32(b, 3), VYRE_NONE);
     uint32_t next = vyre_build_op(b, VYRE_OP_ADD, three, i, VYRE_NONE);
     vyre_build_continue(b, 1, &next);
@@ -161,8 +161,8 @@ static vyre_status make_fences(vyre_program **out_program) {
     *out_program = NULL;
     VYRE_TRY(vyre_builder_create("fences", &b));
     uint32_t n = vyre_build_scalar(b, "n", VYRE_TYPE_U32);
-    uint32_t y = vyre_build_buffer(b, "y", VYRE_ACCESS_OUT, VYRE_TYPE_U32,
-                                   vyre_build_size_const(b, 1));
+    uint32_t y =
+        vyre_build_buffer(b, "y", VYRE_ACCESS_OUT, VYRE_TYPE_U32, vyre_build_size_const(b, 1));
     vyre_build_phase(b, &(vyre_phase_desc){.domain = {vyre_build_size_const(b, 1)}});
     uint32_t zero = vyre_build_u32(b, 0), one = vyre_build_u32(b, 1);
     vyre_build_for(b, zero, vyre_build_param(b, n), one, 0, NULL, NULL);
