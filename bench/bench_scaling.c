@@ -1,5 +1,5 @@
-/* How long each stage of compiling takes as programs grow: all must grow as programs do. `ptx` and
- * `emit` lower the program again, as backends do.
+/* How long each stage of compiling takes as programs grow: all must grow as programs do. `ptx`,
+ * `spirv` and `emit` lower the program again, as backends do.
  *
  *     bench_scaling [KIND [INSTRUCTIONS...]]
  */
@@ -14,6 +14,7 @@
 #include "backend/cpu/codegen/llvm.h"
 #include "backend/cuda/codegen/ahead.h"
 #include "backend/reference/machine.h"
+#include "backend/spirv/ahead.h"
 #include "base/alloc.h"
 #include "base/status.h"
 #include "bench/measure.h"
@@ -28,7 +29,7 @@
 #define STAGES(X) \
     X(parse) X(print) X(encode) X(decode) X(math) X(fold) \
     X(unroll) X(promote) X(licm) X(cse) X(dce) X(split) \
-    X(fill) X(layout) X(ptx) X(emit) X(llvm)
+    X(fill) X(layout) X(ptx) X(spirv) X(emit) X(llvm)
 /* clang-format on */
 
 typedef enum stage {
@@ -165,6 +166,12 @@ static void measure_backends(point *p, const vyre_program *program, const vyre_p
     start();
     check(cuda_ahead(program, NULL, &ptx));
     stop(p, STAGE_ptx);
+    uint8_t *module;
+    size_t module_size;
+    start();
+    check(vyre_emit(&spirv_emitter, program, NULL, &module, &module_size));
+    vyre_bytes_free(module);
+    stop(p, STAGE_spirv);
     start();
     vyre_status status = cpu_lower_and_emit(program, &target, &code, infos);
     stop(p, STAGE_emit);

@@ -1,6 +1,6 @@
 # build/mutants/vyre: the command with all mistakes of the lists planted in copies of the sources, of
 # which the environment variable MUTANT chooses one by its name. What has none is linked as it is.
-set(backends reference cpu cuda vulkan)
+set(backends reference cpu cuda spirv vulkan)
 set(folder ${PROJECT_BINARY_DIR}/mutants)
 set(lists "")
 set(files "")

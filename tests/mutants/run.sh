@@ -16,10 +16,11 @@ hang_seconds=1200 # a mutant may loop for ever; nothing that ends comes near
 
 # What conform is asked to do for a backend: enough for each mutant, and few seconds without one.
 options_for() {
-    local programs=1000 against=
+    local programs=1000 against= device=$1
+    [ "$1" != spirv ] || device=vulkan
     [ "$1" != cpu ] || programs=800
     [ "$1" != reference ] || against='--against cuda'
-    echo "-b $1 $against --suite small --runs 1 --programs ${MUTANTS_PROGRAMS:-$programs}"
+    echo "-b $device $against --suite small --runs 1 --programs ${MUTANTS_PROGRAMS:-$programs}"
 }
 
 # The seed that is known to find a mutant, if one is.

@@ -17,8 +17,8 @@ static vyre_status lower(const vyre_program *program, const spirv_target *target
     const vyre_corrections nothing = {0};
     vyre_program *shared;
     VYRE_TRY(vyre_subgroups_share(program, target->widths, &shared));
-    vyre_status status = vyre_lower_corrected(shared ? shared : program, !target->general, &nothing,
-                                              out_lowered);
+    vyre_status status =
+        vyre_lower_corrected(shared ? shared : program, !target->general, &nothing, out_lowered);
     vyre_program_release(shared);
     return status;
 }
@@ -30,8 +30,8 @@ static vyre_status write_module(const vyre_program *program, spirv_module *out_m
     VYRE_TRY(lower(vyre_program_suited(program, "vulkan", true), &target, &lowered));
     spirv_phase_info *infos =
         vyre_alloc_array(vyre_program_ir(lowered)->phase_count, sizeof *infos);
-    vyre_status status = infos ? spirv_emit(lowered, &target, VYRE_NONE, out_module, infos)
-                               : no_memory(program);
+    vyre_status status =
+        infos ? spirv_emit(lowered, &target, VYRE_NONE, out_module, infos) : no_memory(program);
     vyre_free(infos);
     vyre_program_release(lowered);
     return status;

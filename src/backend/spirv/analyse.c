@@ -99,8 +99,8 @@ static void visit(spirv_facts *f, uint32_t inst, const vyre_walk *at) {
         visit_return(f, at);
     }
     f->has_grid_barriers |= i->op == VYRE_OP_GRID_BARRIER;
-    f->has_subgroups |= (effects & VYRE_EFFECT_SUBGROUP) || i->op == VYRE_OP_LANE ||
-                        i->op == VYRE_OP_SUBGROUP_ID;
+    f->has_subgroups |=
+        (effects & VYRE_EFFECT_SUBGROUP) || i->op == VYRE_OP_LANE || i->op == VYRE_OP_SUBGROUP_ID;
     f->synchronises |=
         (effects & (VYRE_EFFECT_SYNC | VYRE_EFFECT_ATOMIC | VYRE_EFFECT_SUBGROUP)) != 0;
     f->has_loops |= vyre_op_is_loop(i->op) && !spirv_ends_soon(f->ir, inst);

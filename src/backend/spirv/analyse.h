@@ -17,16 +17,16 @@ typedef struct spirv_facts {
     const vyre_phase *phase;
     vyre_nans nans;
     vyre_ranges ranges;
-    uint8_t *leaves;     /* by instruction of the phase: SPIRV_LEAVES_ bits of loops and inlines */
+    uint8_t *leaves;      /* by instruction of the phase: SPIRV_LEAVES_ bits of loops and inlines */
     uint8_t phase_leaves; /* of the phase itself */
-    bool *written;       /* by resource: the phase writes it */
-    bool *used;          /* by resource: the phase touches it, or asks for its length */
-    uint32_t *uses;      /* by instruction of the phase */
+    bool *written;        /* by resource: the phase writes it */
+    bool *used;           /* by resource: the phase touches it, or asks for its length */
+    uint32_t *uses;       /* by instruction of the phase */
     bool has_grid_barriers;
-    bool has_subgroups;  /* operations that exchange values, or numbers of lanes and subgroups */
-    bool has_loops;      /* that may run for long */
-    bool may_wait;       /* for what an earlier workgroup does */
-    bool synchronises;   /* invocations see what others write */
+    bool has_subgroups; /* operations that exchange values, or numbers of lanes and subgroups */
+    bool has_loops;     /* that may run for long */
+    bool may_wait;      /* for what an earlier workgroup does */
+    bool synchronises;  /* invocations see what others write */
 } spirv_facts;
 
 /* False without memory. `own_domain`: the phase runs over the domain that the program gives it or a

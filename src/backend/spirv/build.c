@@ -10,10 +10,10 @@ void spirv_builder_init(spirv_builder *b) {
 }
 
 void spirv_builder_free(spirv_builder *b) {
-    spirv_section *const sections[] = {&b->modes,     &b->entries, &b->strings,     &b->names, &b->decorations,
-                                       &b->globals,   &b->functions,    &b->head,  &b->variables,
-                                       &b->code,      &b->capabilities, &b->interface,
-                                       &b->own};
+    spirv_section *const sections[] = {
+        &b->modes,        &b->entries,   &b->strings, &b->names,     &b->decorations,
+        &b->globals,      &b->functions, &b->head,    &b->variables, &b->code,
+        &b->capabilities, &b->interface, &b->own};
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         vyre_vec_free(sections[i]);
     }
@@ -320,8 +320,7 @@ spirv_turns spirv_begin_turns(spirv_builder *b, spv_id first, spv_id step, spv_i
 
 void spirv_end_turns(spirv_builder *b, const spirv_turns *turns) {
     spirv_place(b, turns->latch);
-    SPIRV_LINE(b, SPV_Store, turns->at,
-               spirv_two(b, SPV_IAdd, SPIRV_U32, turns->now, turns->step));
+    SPIRV_LINE(b, SPV_Store, turns->at, spirv_two(b, SPV_IAdd, SPIRV_U32, turns->now, turns->step));
     spirv_jump(b, turns->head);
     spirv_place(b, turns->exit);
 }
@@ -368,7 +367,7 @@ uint32_t *spirv_finish(spirv_builder *b, uint32_t version, bool vulkan_model, si
     }
     SPIRV_PUT(b, &all, SPV_MemoryModel, SPV_A_PhysicalStorageBuffer64,
               vulkan_model ? SPV_M_Vulkan : SPV_M_GLSL450);
-    const spirv_section *const sections[] = {&b->entries,     &b->modes,   &b->strings, &b->names,
+    const spirv_section *const sections[] = {&b->entries,     &b->modes,   &b->strings,  &b->names,
                                              &b->decorations, &b->globals, &b->functions};
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         spirv_append(b, &all, sections[i]->items, sections[i]->count);

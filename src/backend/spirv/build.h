@@ -61,8 +61,8 @@ typedef struct spirv_builder {
 
     spirv_section *out; /* `head` or `code` */
     spv_id next;
-    spv_id block;       /* label of the block at hand; 0 behind its end */
-    spv_id extended;    /* the import of GLSL.std.450 */
+    spv_id block;    /* label of the block at hand; 0 behind its end */
+    spv_id extended; /* the import of GLSL.std.450 */
     spv_id kinds[SPIRV_KIND_COUNT];
     spv_id function_type, yes, no;
     spv_id builtins[SPIRV_MOST_BUILTINS];
@@ -83,8 +83,7 @@ spv_id spirv_new(spirv_builder *b);
 void spirv_append(spirv_builder *b, spirv_section *to, const uint32_t *words, size_t count);
 
 /* One instruction. `words` are all behind its first. */
-void spirv_put(spirv_builder *b, spirv_section *to, spv_op op, const uint32_t *words,
-               size_t count);
+void spirv_put(spirv_builder *b, spirv_section *to, spv_op op, const uint32_t *words, size_t count);
 /* The same with a string in between. */
 void spirv_put_string(spirv_builder *b, spirv_section *to, spv_op op, const uint32_t *before,
                       size_t before_count, const char *string, const uint32_t *after,

@@ -85,8 +85,8 @@ static void put_bits(reader *r, const char *const *names, uint32_t count, uint32
 }
 
 static void put_memory(reader *r) {
-    static const char *const names[] = {"Volatile", "Aligned", NULL, NULL, NULL,
-                                        "NonPrivatePointer"};
+    static const char *const names[] = {"Volatile", "Aligned", NULL,
+                                        NULL,       NULL,      "NonPrivatePointer"};
     uint32_t bits = r->words[r->at++];
     put_bits(r, names, sizeof names / sizeof *names, bits);
     while (r->at < r->end) {

@@ -68,8 +68,8 @@ static void join(emit *e, uint32_t inst, const emit_open *open) {
         spv_id yes = *variable_of(e, result), no = emit_slot(e, result)->id, id = yes ? yes : no;
         *variable_of(e, result) = 0;
         if (open->froms[0] && open->froms[1]) {
-            id = SPIRV_VALUE(&e->b, SPV_Phi, spirv_kind_of(type_of(e, result)), yes,
-                             open->froms[0], no, open->froms[1]);
+            id = SPIRV_VALUE(&e->b, SPV_Phi, spirv_kind_of(type_of(e, result)), yes, open->froms[0],
+                             no, open->froms[1]);
         }
         spirv_emit_set(e, result, id);
     }
@@ -171,8 +171,7 @@ void spirv_emit_body(emit *e) {
  * in between. */
 static spv_id way_out(const emit *e, uint32_t level) {
     for (uint32_t k = e->depth - 1; k > level; k--) {
-        if (e->stack[k].owner != VYRE_NONE &&
-            vyre_op_is_loop(e->ir->insts[e->stack[k].owner].op)) {
+        if (e->stack[k].owner != VYRE_NONE && vyre_op_is_loop(e->ir->insts[e->stack[k].owner].op)) {
             return e->stack[k].exit;
         }
     }
@@ -266,7 +265,7 @@ typedef struct counting {
     vyre_type type;
     spirv_kind kind;
     spv_id first, end, step;
-    spv_id at, left;     /* variables: the counter, or what is left of it */
+    spv_id at, left;      /* variables: the counter, or what is left of it */
     spv_id now, left_now; /* in this iteration */
 } counting;
 
@@ -312,8 +311,7 @@ static void check_range(emit *e, uint32_t inst, counting *c, spv_id exit) {
     c->now = SPIRV_VALUE(b, SPV_Load, c->kind, c->at);
     if (c->left) {
         c->left_now = SPIRV_VALUE(b, SPV_Load, c->kind, c->left);
-        more = spirv_two(b, SPV_INotEqual, SPIRV_BOOL, c->left_now,
-                         spirv_number_of(b, c->kind, 0));
+        more = spirv_two(b, SPV_INotEqual, SPIRV_BOOL, c->left_now, spirv_number_of(b, c->kind, 0));
     } else {
         more = less(e, c, c->now, c->end);
     }

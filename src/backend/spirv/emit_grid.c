@@ -67,16 +67,12 @@ static void read_side(emit *e, spv_id from, spv_id there, uint32_t d) {
     spirv_builder *b = &e->b;
     vyre_type type = vyre_resource_type(&e->ir->resources[e->phase->from_resource]);
     uint32_t bytes = vyre_type_bytes(type);
-    spirv_kind kind = bytes == 1   ? SPIRV_U8
-                      : bytes == 2 ? SPIRV_U16
-                                   : spirv_kind_of(type);
+    spirv_kind kind = bytes == 1 ? SPIRV_U8 : bytes == 2 ? SPIRV_U16 : spirv_kind_of(type);
     spirv_emit_need_narrow(e, kind, true);
     spv_id exists = d ? spirv_two(b, SPV_UGreaterThan, SPIRV_BOOL, there, spirv_u64(b, d))
                       : spirv_two(b, SPV_INotEqual, SPIRV_BOOL, from, spirv_u64(b, 0));
-    spv_id address =
-        spirv_two(b, SPV_IAdd, SPIRV_U64, from, spirv_u64(b, (uint64_t)d * bytes));
-    spv_id count =
-        spirv_emit_read(e, kind, spirv_choose(b, SPIRV_U64, exists, address, e->frame));
+    spv_id address = spirv_two(b, SPV_IAdd, SPIRV_U64, from, spirv_u64(b, (uint64_t)d * bytes));
+    spv_id count = spirv_emit_read(e, kind, spirv_choose(b, SPIRV_U64, exists, address, e->frame));
     if (kind == SPIRV_U8 || kind == SPIRV_U16) {
         count = spirv_from_narrow(b, type, count);
     }
@@ -144,8 +140,8 @@ static spv_id find_open(emit *e) {
     spirv_builder *b = &e->b;
     spv_id rest = e->thread, all_inside = 0, bits[3];
     if (e->phase->dimensions == 1) {
-        spv_id at = spirv_two(b, SPV_IMul, SPIRV_U64, wide(e, e->group[0]),
-                              spirv_u64(b, e->info->threads));
+        spv_id at =
+            spirv_two(b, SPV_IMul, SPIRV_U64, wide(e, e->group[0]), spirv_u64(b, e->info->threads));
         at = spirv_two(b, SPV_IAdd, SPIRV_U64, at, wide(e, e->thread));
         e->position[0] = narrow(e, at);
         e->position[1] = e->position[2] = spirv_u32(b, 0);
@@ -161,8 +157,7 @@ static spv_id find_open(emit *e) {
         spv_id at = spirv_two(b, SPV_ShiftLeftLogical, SPIRV_U64, wide(e, e->group[d]), bits[d]);
         at = spirv_two(b, SPV_IAdd, SPIRV_U64, at, wide(e, local));
         spv_id inside = spirv_two(b, SPV_ULessThan, SPIRV_BOOL, at, e->domain[d]);
-        all_inside =
-            d ? spirv_two(b, SPV_LogicalAnd, SPIRV_BOOL, all_inside, inside) : inside;
+        all_inside = d ? spirv_two(b, SPV_LogicalAnd, SPIRV_BOOL, all_inside, inside) : inside;
         e->position[d] = narrow(e, at);
     }
     return all_inside;
@@ -290,10 +285,8 @@ void spirv_emit_groups(emit *e) {
     for (uint32_t d = 0; d < 3; d++) {
         bool exists = d < e->phase->dimensions;
         spv_id one = spirv_u64(&e->b, 1);
-        e->domain[d] =
-            exists ? spirv_emit_frame(e, SPIRV_U64, e->layout.domain + 8 * d) : one;
-        e->groups[d] =
-            exists ? spirv_emit_frame(e, SPIRV_U64, e->layout.groups + 8 * d) : one;
+        e->domain[d] = exists ? spirv_emit_frame(e, SPIRV_U64, e->layout.domain + 8 * d) : one;
+        e->groups[d] = exists ? spirv_emit_frame(e, SPIRV_U64, e->layout.groups + 8 * d) : one;
         e->group[d] = spirv_u32(&e->b, 0);
     }
     e->thread = thread_number(e);

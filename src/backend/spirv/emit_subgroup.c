@@ -15,8 +15,8 @@ static spv_id word_of(emit *e, uint32_t number) {
 
 static spv_id shuffle_word(emit *e, spv_id value, spv_id from) {
     spirv_need(&e->b, SPV_C_GroupNonUniformShuffle);
-    return SPIRV_VALUE(&e->b, SPV_GroupNonUniformShuffle, SPIRV_U32,
-                       word_of(e, SPV_SCOPE_SUBGROUP), value, from);
+    return SPIRV_VALUE(&e->b, SPV_GroupNonUniformShuffle, SPIRV_U32, word_of(e, SPV_SCOPE_SUBGROUP),
+                       value, from);
 }
 
 /* The value of lane `from`, which exists. Not every device shuffles more than words. */
@@ -56,8 +56,7 @@ static spv_id shuffled(emit *e, const vyre_inst *i) {
     }
     spv_id inside = spirv_two(b, SPV_ULessThan, SPIRV_BOOL, from, width);
     exists = exists ? spirv_two(b, SPV_LogicalAnd, SPIRV_BOOL, exists, inside) : inside;
-    spv_id safe =
-        spirv_two(b, SPV_BitwiseAnd, SPIRV_U32, from, word_of(e, e->phase->subgroup - 1));
+    spv_id safe = spirv_two(b, SPV_BitwiseAnd, SPIRV_U32, from, word_of(e, e->phase->subgroup - 1));
     spv_id got = fetch(e, type, value, safe);
     return spirv_choose(b, spirv_kind_of(type), exists, got, spirv_constant(b, type, 0));
 }

@@ -12,11 +12,11 @@ enum { SPV_MAGIC = 0x07230203, SPV_HEADER = 5 };
 /* X(name, number, operands). What the letters stand for:
  *
  *   t  type of the result      r  result             i  id          I  ids up to the end
- *   n  a number                N  numbers to the end s  a string    v  a number of the result's type
- *   C  capability              A  addressing model   M  memory model
- *   E  execution model         m  execution mode     D  decoration  B  built-in, behind BuiltIn
- *   S  storage class           F  function control   L  loop control
- *   c  selection control       o  memory operands    x  number of an extended instruction
+ *   n  a number                N  numbers to the end s  a string    v  a number of the result's
+ * type C  capability              A  addressing model   M  memory model E  execution model m
+ * execution mode     D  decoration  B  built-in, behind BuiltIn S  storage class           F
+ * function control   L  loop control c  selection control       o  memory operands    x  number of
+ * an extended instruction
  */
 #define SPV_OPS(X)                                                                                 \
     X(Name, 5, "is")                                                                               \

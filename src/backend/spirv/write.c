@@ -50,8 +50,7 @@ spv_id spirv_is_nan(spirv_builder *b, vyre_type type, spv_id bits) {
     spirv_kind kind = spirv_kind_of(type);
     uint64_t all = wide ? INT64_MAX : INT32_MAX;
     uint64_t infinity = wide ? UINT64_C(0x7ff0000000000000) : 0x7f800000;
-    spv_id magnitude =
-        spirv_two(b, SPV_BitwiseAnd, kind, bits, spirv_number_of(b, kind, all));
+    spv_id magnitude = spirv_two(b, SPV_BitwiseAnd, kind, bits, spirv_number_of(b, kind, all));
     return spirv_two(b, SPV_UGreaterThan, SPIRV_BOOL, magnitude,
                      spirv_number_of(b, kind, infinity));
 }

@@ -17,15 +17,14 @@ static spv_id integer_from_real(spirv_builder *b, vyre_type from, vyre_type to, 
     uint32_t bits = spirv_width(to) - (is_signed ? 1 : 0);
     uint64_t most = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
     spv_id x = spirv_to_real(b, from, slot), x_bits = spirv_to_bits(b, from, slot);
-    spv_id low = is_signed ? power(b, from, bits, true)
-                           : spirv_number_of(b, spirv_real_kind(from), 0);
+    spv_id low =
+        is_signed ? power(b, from, bits, true) : spirv_number_of(b, spirv_real_kind(from), 0);
     spv_id high = power(b, from, bits, false);
     spv_id above = spirv_two(b, SPV_FOrdGreaterThanEqual, SPIRV_BOOL, x, high);
     spv_id below = spirv_two(b, SPV_FOrdLessThan, SPIRV_BOOL, x, low);
     spv_id outside = spirv_two(b, SPV_LogicalOr, SPIRV_BOOL, above, below);
     outside = spirv_two(b, SPV_LogicalOr, SPIRV_BOOL, outside, spirv_is_nan(b, from, x_bits));
-    spv_id safe =
-        spirv_choose(b, bits_kind, outside, spirv_number_of(b, bits_kind, 0), x_bits);
+    spv_id safe = spirv_choose(b, bits_kind, outside, spirv_number_of(b, bits_kind, 0), x_bits);
     safe = spirv_one(b, SPV_Bitcast, spirv_real_kind(from), safe);
     spv_id whole = spirv_one(b, is_signed ? SPV_ConvertFToS : SPV_ConvertFToU, kind, safe);
     whole = spirv_choose(b, kind, above, spirv_constant(b, to, most), whole);
@@ -80,7 +79,7 @@ spirv_slot spirv_convert(spirv_builder *b, vyre_type from, vyre_type to, spirv_s
     } else if (!to_float) {
         out.id = integer_from_real(b, from, to, x);
     } else {
-        spv_op op = from_float             ? SPV_FConvert
+        spv_op op = from_float              ? SPV_FConvert
                     : spirv_is_signed(from) ? SPV_ConvertSToF
                                             : SPV_ConvertUToF;
         spv_id source = from_float ? spirv_to_real(b, from, x) : x.id;

@@ -16,8 +16,7 @@ static spirv_slot sign_op(spirv_builder *b, vyre_op op, vyre_type type, spirv_sl
     spirv_kind kind = spirv_kind_of(type);
     spv_id bits = spirv_to_bits(b, type, x), mask = spirv_number_of(b, kind, sign - 1);
     if (op == VYRE_OP_NEG) {
-        return of_bits(
-            spirv_two(b, SPV_BitwiseXor, kind, bits, spirv_number_of(b, kind, sign)));
+        return of_bits(spirv_two(b, SPV_BitwiseXor, kind, bits, spirv_number_of(b, kind, sign)));
     }
     bits = spirv_two(b, SPV_BitwiseAnd, kind, bits, mask);
     if (op == VYRE_OP_COPYSIGN) {
@@ -35,8 +34,8 @@ static spirv_slot extreme(spirv_builder *b, bool least, vyre_type type, spirv_sl
     spirv_kind kind = spirv_kind_of(type);
     spv_id left = spirv_to_real(b, type, x), right = spirv_to_real(b, type, y);
     spv_id x_bits = spirv_to_bits(b, type, x), y_bits = spirv_to_bits(b, type, y);
-    spv_id better = spirv_two(b, SPV_FOrdLessThan, SPIRV_BOOL, least ? right : left,
-                              least ? left : right);
+    spv_id better =
+        spirv_two(b, SPV_FOrdLessThan, SPIRV_BOOL, least ? right : left, least ? left : right);
     spv_id equal = spirv_two(b, SPV_FOrdEqual, SPIRV_BOOL, left, right);
     spv_id both = spirv_two(b, least ? SPV_BitwiseOr : SPV_BitwiseAnd, kind, x_bits, y_bits);
     spv_id chosen = spirv_choose(b, kind, better, y_bits, x_bits);

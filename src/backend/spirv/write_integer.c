@@ -95,8 +95,8 @@ static spv_id high_of_longs(const integer *t, spv_id x, spv_id y) {
     spv_id low = two(t, SPV_ShiftRightLogical, two(t, SPV_IMul, x0, y0), word);
     spv_id first = two(t, SPV_IAdd, two(t, SPV_IMul, x1, y0), low);
     spv_id second = two(t, SPV_IAdd, two(t, SPV_IMul, x0, y1), two(t, SPV_BitwiseAnd, first, mask));
-    spv_id high = two(t, SPV_IAdd, two(t, SPV_IMul, x1, y1),
-                      two(t, SPV_ShiftRightLogical, first, word));
+    spv_id high =
+        two(t, SPV_IAdd, two(t, SPV_IMul, x1, y1), two(t, SPV_ShiftRightLogical, first, word));
     high = two(t, SPV_IAdd, high, two(t, SPV_ShiftRightLogical, second, word));
     if (t->is_signed) {
         spv_id sign = spirv_u32(b, 63);
@@ -153,8 +153,9 @@ static spv_id shift_count(const integer *t, spv_id count) {
 
 /* The bits of a number without what its sign put above them. */
 static spv_id own_bits(const integer *t, spv_id x) {
-    return t->width < 32 && t->is_signed ? two(t, SPV_BitwiseAnd, x, number(t, (1u << t->width) - 1))
-                                         : x;
+    return t->width < 32 && t->is_signed
+               ? two(t, SPV_BitwiseAnd, x, number(t, (1u << t->width) - 1))
+               : x;
 }
 
 /* A shift by the whole width has no meaning, so the far count is taken modulo the width as well: 0
@@ -227,9 +228,9 @@ static spv_id reversed(const integer *t, spv_id x) {
         return pair(b, high, low);
     }
     spv_id turned = spirv_one(b, SPV_BitReverse, SPIRV_U32, own_bits(t, x));
-    return t->width < 32 ? narrow(t, two(t, SPV_ShiftRightLogical, turned,
-                                         spirv_u32(b, 32 - t->width)))
-                         : turned;
+    return t->width < 32
+               ? narrow(t, two(t, SPV_ShiftRightLogical, turned, spirv_u32(b, 32 - t->width)))
+               : turned;
 }
 
 static spv_id bool_op(spirv_builder *b, vyre_op op, spv_id x, spv_id y) {
