@@ -124,6 +124,25 @@ static vyre_status check_flow(const vyre_program *program, uint32_t index) {
     return status;
 }
 
+/* Room for one array of each width beside those that the phase has. */
+static vyre_status check_room(const vyre_program *program, const vyre_phase *phase) {
+    const vyre_ir *ir = vyre_program_ir(program);
+    uint64_t bytes = (uint64_t)share_invocations(phase) * 12, arrays = 2;
+    for (uint32_t i = phase->first_resource; i < phase->end_resource; i++) {
+        if (ir->resources[i].kind == VYRE_RESOURCE_SHARED) {
+            bytes += vyre_resource_bytes(&ir->resources[i]);
+            arrays++;
+        }
+    }
+    return bytes <= VYRE_LIMIT_SHARED_BYTES && arrays <= VYRE_LIMIT_SHARED_ARRAYS
+               ? VYRE_OK
+               : vyre_status_make(VYRE_STATUS_UNSUPPORTED,
+                                  "use less shared memory, or another device",
+                                  "the device has no subgroups of %u lanes, and `%s` leaves no "
+                                  "shared memory to exchange their values through",
+                                  (unsigned)phase->subgroup, vyre_program_name(program));
+}
+
 /* Whether a phase has anything to replace, and whether that needs barriers. */
 static bool has_work(const vyre_ir *ir, const vyre_phase *phase, bool is_kept, bool *out_waits) {
     bool found = false;
@@ -150,6 +169,7 @@ vyre_status vyre_subgroups_share(const vyre_program *program, uint64_t keep_widt
         any |= found;
         if (waits) {
             VYRE_TRY(check_flow(program, i));
+            VYRE_TRY(check_room(program, &ir->phases[i]));
         }
     }
     if (!any) {

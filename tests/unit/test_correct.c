@@ -327,7 +327,7 @@ static void arithmetic_is_exact(void **state) {
             bool is_arithmetic = (c.op >= VYRE_OP_ADD && c.op <= VYRE_OP_DIV) ||
                                  c.op == VYRE_OP_FMA || c.op == VYRE_OP_SQRT;
             if (is_arithmetic && has_float(&c)) {
-                check_case(&c, &devices[d], test_work(12000, 600));
+                check_case(&c, &devices[d], test_work(12000, 200));
             }
         }
     }

@@ -229,6 +229,22 @@ static void flow_of_subgroups_is_refused(void **state) {
     vyre_program_release(program);
 }
 
+static void full_shared_memory_is_refused(void **state) {
+    (void)state;
+    vyre_program *program =
+        check_parse("program p(x: buffer<u32>, y: out buffer<u32>[256]) over 256 workgroup 64 {\n"
+                    "    shared most: u32[65400];\n"
+                    "    most[lid] = subgroup_add(x[gid]);\n"
+                    "    y[gid] = most[lid];\n"
+                    "}\n");
+    vyre_program *shared;
+    vyre_status status = vyre_subgroups_share(program, 0, &shared);
+    assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_UNSUPPORTED);
+    assert_null(shared);
+    vyre_status_free(status);
+    vyre_program_release(program);
+}
+
 /* On a device that has the width, floats are combined by its shuffles. */
 static void kept_widths_combine_floats_by_shuffles(void **state) {
     (void)state;
@@ -353,6 +369,7 @@ int main(void) {
         cmocka_unit_test(lanes_vote),
         cmocka_unit_test(one_subgroup_may_branch),
         cmocka_unit_test(flow_of_subgroups_is_refused),
+        cmocka_unit_test(full_shared_memory_is_refused),
         cmocka_unit_test(kept_widths_combine_floats_by_shuffles),
         cmocka_unit_test(tiles_multiply),
         cmocka_unit_test(random_programs),
