@@ -4,6 +4,7 @@
 #define VYRE_PASS_CORRECT_CODE_H
 
 #include "pass/correct.h"
+#include "pass/correct_grain.h"
 #include "pass/rebuild.h"
 
 /* A rebuild whose hook puts corrections in place; its `user`. */
@@ -11,7 +12,8 @@ typedef struct correct_state {
     vyre_corrections needed;
     vyre_status status; /* the first failure of a hook, which cannot return one */
     bool changed;
-    bool is_last; /* f16 is replaced where it was not before */
+    correct_grains grains; /* of f32 and f64, while these are corrected */
+    bool is_last;          /* f16 is replaced where it was not before */
 } correct_state;
 
 /* Which text a function stands in. */

@@ -74,10 +74,10 @@ static correct_text text_of(vyre_type type) {
 
 /* Signs. Devices that flush subnormals may do so here, too. */
 
-static bool replace_sign(vyre_rebuild *r, uint32_t at, vyre_op op, vyre_type type) {
-    const correct_state *state = r->user;
+static bool replace_sign(vyre_rebuild *r, uint32_t at, vyre_op op, vyre_type type,
+                         const vyre_corrections *needed) {
     const vyre_inst *inst = &r->ir->insts[at];
-    if (!(needs(&state->needed, type) & (VYRE_CORRECT_FLUSH | VYRE_CORRECT_ABSENT))) {
+    if (!(needs(needed, type) & (VYRE_CORRECT_FLUSH | VYRE_CORRECT_ABSENT))) {
         return false;
     }
     vyre_type bits_type = correct_bits_type(type);
@@ -158,12 +158,11 @@ static bool converts_wrongly(const vyre_corrections *needed, vyre_type from, vyr
     return of_floats && needed->f32 & VYRE_CORRECT_FLUSH;
 }
 
-static bool replace_convert(vyre_rebuild *r, uint32_t at, vyre_type from, vyre_type to) {
-    const correct_state *state = r->user;
+static bool replace_convert(vyre_rebuild *r, uint32_t at, vyre_type from, vyre_type to,
+                            const vyre_corrections *needed) {
     bool from_float = vyre_lookup_class(from) == VYRE_CLASS_FLOAT;
     bool to_float = vyre_lookup_class(to) == VYRE_CLASS_FLOAT;
-    if (correct_is_half(from) || correct_is_half(to) ||
-        !converts_wrongly(&state->needed, from, to)) {
+    if (correct_is_half(from) || correct_is_half(to) || !converts_wrongly(needed, from, to)) {
         return false;
     }
     uint32_t value = vyre_rebuild_operand(r, r->ir->insts[at].a);
@@ -182,6 +181,18 @@ static bool replace_convert(vyre_rebuild *r, uint32_t at, vyre_type from, vyre_t
 
 /* All */
 
+/* What an instruction needs: numbers that are never subnormal are not flushed. */
+static vyre_corrections needed_at(const correct_state *state, uint32_t at, vyre_type from,
+                                  vyre_type to) {
+    vyre_corrections needed = state->needed;
+    uint32_t flushes = (needs(&needed, from) | needs(&needed, to)) & VYRE_CORRECT_FLUSH;
+    if (flushes && correct_grains_are_normal(&state->grains, at)) {
+        needed.f32 &= ~(uint32_t)VYRE_CORRECT_FLUSH;
+        needed.f64 &= ~(uint32_t)VYRE_CORRECT_FLUSH;
+    }
+    return needed;
+}
+
 static bool replace(vyre_rebuild *r, uint32_t at) {
     correct_state *state = r->user;
     const vyre_inst *inst = &r->ir->insts[at];
@@ -191,13 +202,14 @@ static bool replace(vyre_rebuild *r, uint32_t at) {
         return false;
     }
     vyre_type from = vyre_operand_type(r->ir, list.items[0]), to = vyre_inst_type(inst);
+    vyre_corrections needed = needed_at(state, at, from, to);
     bool done = false;
     if (op == VYRE_OP_NEG || op == VYRE_OP_ABS || op == VYRE_OP_COPYSIGN) {
-        done = replace_sign(r, at, op, from);
+        done = replace_sign(r, at, op, from, &needed);
     } else if (op == VYRE_OP_CONVERT) {
-        done = replace_convert(r, at, from, to);
+        done = replace_convert(r, at, from, to, &needed);
     } else {
-        const char *which = correct_is_bitwise(op) ? NULL : variant_of(&state->needed, op, from);
+        const char *which = correct_is_bitwise(op) ? NULL : variant_of(&needed, op, from);
         if (which) {
             uint32_t operands[3];
             for (uint32_t i = 0; i < list.count; i++) {
@@ -218,5 +230,10 @@ vyre_status correct_wide(const vyre_program *program, correct_state *state,
     if (!state->needed.f32 && !state->needed.f64) {
         return VYRE_OK;
     }
-    return correct_run(program, replace, state, out_program);
+    if (!correct_grains_init(&state->grains, vyre_program_ir(program))) {
+        return vyre_no_memory("to correct `%s`", vyre_program_name(program));
+    }
+    vyre_status status = correct_run(program, replace, state, out_program);
+    correct_grains_deinit(&state->grains);
+    return status;
 }

@@ -1,6 +1,7 @@
 /* Every pass alone, text in and text out: tests/golden/passes/<pass>/<case>.vyre goes through the
  * pass of that name, and the printed programs are <case>.expected beside it. The folder `optimise`
- * is the whole pipeline.
+ * is the whole pipeline, `correct` corrections for a device that rounds fma twice and flushes f32,
+ * and `subgroups` subgroups of 64 lanes on a device that has those of 32.
  *
  * VYRE_UPDATE=1, or test_pass --update, writes the expectations anew; look at what changed. */
 #include <dirent.h>
@@ -17,7 +18,9 @@
 #include <vyre/text.h>
 
 #include "base/strbuf.h"
+#include "pass/correct.h"
 #include "pass/pass.h"
+#include "pass/subgroup.h"
 
 static bool update;
 
@@ -158,11 +161,32 @@ static void the_pipeline(void **state) {
     check_pass(&(vyre_pass){.name = "optimise", .run = vyre_optimise});
 }
 
+static vyre_status correct(const vyre_program *program, vyre_program **out_program) {
+    const vyre_corrections needed = {VYRE_CORRECT_FLUSH | VYRE_CORRECT_FMA, VYRE_CORRECT_FMA};
+    return vyre_correct(program, &needed, out_program);
+}
+
+static void corrections(void **state) {
+    (void)state;
+    check_pass(&(vyre_pass){.name = "correct", .run = correct});
+}
+
+static vyre_status share(const vyre_program *program, vyre_program **out_program) {
+    return vyre_subgroups_share(program, 32, out_program);
+}
+
+static void subgroups(void **state) {
+    (void)state;
+    check_pass(&(vyre_pass){.name = "subgroups", .run = share});
+}
+
 int main(int argc, char **argv) {
     update = getenv("VYRE_UPDATE") || (argc > 1 && !strcmp(argv[1], "--update"));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passes_alone),
         cmocka_unit_test(the_pipeline),
+        cmocka_unit_test(corrections),
+        cmocka_unit_test(subgroups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/reference_check.h"
 #include "tests/unit/settings.h"
+#include "tests/unit/trial_check.h"
 #include "tests/unit/worsen.h"
 
 #include <vyre/reference.h>
@@ -332,6 +333,73 @@ static void arithmetic_is_exact(void **state) {
     }
 }
 
+typedef struct grain_case {
+    const char *expression; /* of i, an i32, and t, a table of 1/4, -3 and 0 */
+    bool stays;             /* no number is subnormal, so that the device does it right */
+} grain_case;
+
+/* Operations on numbers that cannot be subnormal stay as they are on a device that flushes; others,
+ * however close, do not. */
+static void grains_decide(void **state) {
+    (void)state;
+    static const grain_case cases[] = {
+        {"f32(i) * 0.25 + 3", true},
+        {"fma(f32(i), 0x1p-100f, 0x1p-126f)", true},
+        {"fma(f32(i), 0x1p-127f, 1)", false},
+        {"f32(i) * 0x1p-126f", true},
+        {"f32(i) * 0x1p-127f", false},
+        {"f32(i) * 0x1.8p-125f", true},
+        {"f32(i) * 0x1.8p-126f", false},
+        {"f32(i) * 0x1p-100f * 0x1p-40f", false},
+        {"f32(i) * 0x1p-63f - f32(i / 3) * 0x1p-126f", true},
+        {"(f32(i) * 0x1p-140f) + 1", false},
+        {"sqrt(abs(f32(i)))", true},
+        {"sqrt(abs(f32(i) * 0x1p-140f))", false},
+        {"floor(f32(i) * 0x1p-2f)", true},
+        {"floor(f32(i) * 0x1p-140f)", false},
+        {"min(f32(i), -0x1p-126f) + max(t[i & 3], f32(i))", true},
+        {"min(f32(i), -0x1p-149f)", false},
+        {"select(bitcast<f32>(i) < 0.5, 1, 2)", true},
+        {"select(bitcast<f32>(i) < 0, 1, 2)", false},
+        {"f32(f64(i) * 0x1p-126)", true},
+        {"f32(f64(i) * 0x1p-127)", false},
+        {"f32(f64(t[i & 3]) + 1)", true},
+        {"f32(f64(bitcast<f32>(i)) + 1)", false},
+        {"t[i & 3] * f32(u8(i))", true},
+        {"1 / f32(i)", false},
+    };
+    const vyre_corrections flushes = {FLUSH, 0};
+    int32_t i[512];
+    for (size_t k = 0; k < 512; k++) {
+        i[k] = (int32_t)(eval_random() >> eval_random() % 64) * (k & 1 ? -1 : 1);
+    }
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "const t: f32[3] = [0.25, -3, 0];\n"
+                 "program p(x: buffer<i32>, y: out buffer<f32>[len(x)]) over x {\n"
+                 "    let i = x[gid];\n    y[gid] = %s;\n}\n",
+                 cases[k].expression);
+        vyre_program *program = check_parse(text), *corrected;
+        expect_ok(vyre_correct(program, &flushes, &corrected));
+        if (cases[k].stays == (corrected != NULL)) {
+            fail_msg("%s is %scorrected", cases[k].expression, corrected ? "" : "not ");
+        }
+        vyre_program *worse = worsen(corrected ? corrected : program, &flushes);
+        vyre_input input = BYTES(i);
+        vyre_outputs expected = check_run_seed(program, (check_list){&input, 1}, 0);
+        vyre_outputs found = check_run_seed(worse, (check_list){&input, 1}, 0);
+        if (memcmp(found.items[0].data, expected.items[0].data, sizeof i) != 0) {
+            fail_msg("%s gives other bytes", cases[k].expression);
+        }
+        vyre_outputs_free(&expected);
+        vyre_outputs_free(&found);
+        vyre_program_release(program);
+        vyre_program_release(corrected);
+        vyre_program_release(worse);
+    }
+}
+
 /* A program that the device runs as it is stays as it is, unless it has narrow floats. */
 static void exact_devices_need_nothing(void **state) {
     (void)state;
@@ -349,6 +417,46 @@ static void exact_devices_need_nothing(void **state) {
         vyre_program_release(corrected);
         vyre_program_release(program);
     }
+}
+
+/* Programs with control flow, memory and elementary functions. Each goes to one of the devices. */
+static void random_programs_stay_exact(void **state) {
+    (void)state;
+    uint32_t refused = 0;
+    uint64_t programs = test_work(150, 15);
+    for (uint64_t seed = 1; seed <= programs; seed++) {
+        conform_trial trial;
+        const worse_device *device = &devices[seed % DEVICES];
+        expect_ok(trial_generate(seed, &trial));
+        check_list inputs = {0};
+        vyre_input *items = conform_trial_inputs(&trial, trial.program, &inputs.count);
+        inputs.items = items;
+        vyre_program *corrected;
+        vyre_status status = vyre_lower_corrected(trial.program, true, &device->needed, &corrected);
+        if (status) { /* too large */
+            assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_UNSUPPORTED);
+            vyre_status_free(status);
+            refused++;
+        } else {
+            vyre_program *worse = worsen(corrected, &device->needed);
+            vyre_outputs expected = check_run_seed(trial.program, inputs, 0);
+            vyre_outputs found = check_run_seed(worse, inputs, 0);
+            assert_int_equal(found.count, expected.count);
+            for (size_t i = 0; i < found.count; i++) {
+                if (memcmp(found.items[i].data, expected.items[i].data, found.items[i].size) != 0) {
+                    fail_msg("seed %llu: other bytes on a device that is %s",
+                             (unsigned long long)seed, device->name);
+                }
+            }
+            vyre_outputs_free(&expected);
+            vyre_outputs_free(&found);
+            vyre_program_release(worse);
+        }
+        vyre_program_release(corrected);
+        vyre_free(items);
+        conform_trial_free(&trial);
+    }
+    assert_true(refused * 10 <= programs);
 }
 
 static void every_allocation_may_fail(void **state) {
@@ -407,6 +515,8 @@ int main(void) {
                                        cmocka_unit_test(corrections_are_printed),
                                        cmocka_unit_test(devices_without_f32_are_refused),
                                        cmocka_unit_test(exact_devices_need_nothing),
+                                       cmocka_unit_test(grains_decide),
+                                       cmocka_unit_test(random_programs_stay_exact),
                                        cmocka_unit_test(every_operation_is_exact),
                                        cmocka_unit_test(arithmetic_is_exact)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,7 +44,8 @@
     "program bytes(x: buffer<u8>, y: out buffer<u8>[len(x)]) over len(x) / 2 { "                   \
     "y[gid * 2] = x[gid * 2] + 1; }"
 #define FOREVER                                                                                    \
-    "program forever(x: inout buffer<u32>) over x { while x[gid] < 100 { x[gid] = x[gid] % 50; } }"
+    "program forever(x: inout buffer<u32>) over x { while x[gid] < 100 { x[gid] = x[gid] % 50; } " \
+    "}"
 #define FOREVER_WHILE                                                                              \
     "program forever_while(x: inout buffer<u32>) { "                                               \
     "repeat while x[0] { phase over x { x[gid] = x[gid] | 1; } } }"
@@ -55,7 +56,8 @@ static void programs_on(vyre_device *device) {
     uint32_t x[LENGTH], y[LENGTH], k = 3, n = 700;
     contract_numbers(x, LENGTH);
     contract_numbers(y, LENGTH);
-    const vyre_input whole = {x, sizeof x}, none = {NULL, 0}, two[] = {{x, sizeof x}, {y, sizeof y}};
+    const vyre_input whole = {x, sizeof x}, none = {NULL, 0},
+                     two[] = {{x, sizeof x}, {y, sizeof y}};
     const vyre_input add[] = {{&k, 4}, {x, sizeof x}, {y, sizeof y}};
     const vyre_input steps[] = {{&n, 4}, {x, sizeof x}, {y, sizeof y}};
     expect_reference(device, TWICE, &whole, 1);

@@ -35,8 +35,8 @@ static inline vyre_device *vulkan_check_open(void) {
 }
 
 /* The bytes of the reference. */
-static inline void expect_reference(vyre_device *device, const char *text,
-                                    const vyre_input *inputs, size_t count) {
+static inline void expect_reference(vyre_device *device, const char *text, const vyre_input *inputs,
+                                    size_t count) {
     vyre_program *program = contract_program(text);
     vyre_outputs found, expected;
     expect_ok(vyre_reference_run(program, inputs, count, NULL, NULL, &expected));

@@ -42,6 +42,9 @@ typedef struct spirv_target {
     uint32_t most_turns; /* iterations of loops after which the driver ends them, all of a subgroup
                           * together; 0: it never does. Code that needs more gives up: it sets
                           * the stop word to SPIRV_STOP_TURNS */
+    bool no_fences;      /* the driver takes a fence for a barrier, so that it may stand only where
+                          * all invocations come. Atomics have none then, and what they order is
+                          * volatile; the device itself keeps the order of accesses */
     uint64_t widths;     /* of subgroups that phases can have: bits 8, 16, 32, 64, i.e. the sum
                           * of these numbers. The device has the operations BASIC, VOTE, BALLOT
                           * and SHUFFLE, subgroup size control and full subgroups. Phases of

@@ -12,6 +12,11 @@ typedef struct access {
 } access;
 
 /* What a load, a store or an update is ordered by. */
+/* Nothing where fences cannot stand. */
+static spv_id semantics(emit *e, uint32_t order) {
+    return spirv_emit_semantics(e, e->target->no_fences ? 0 : order);
+}
+
 static uint32_t order_of(const vyre_inst *i) {
     switch (vyre_atomic_ordering(i)) {
     case VYRE_ORDERING_RELAXED: return 0;
@@ -37,7 +42,7 @@ static spv_id exchange_if(emit *e, const access *a, spv_id expected, spv_id desi
     /* One that fails is a load. */
     uint32_t failed = order == SPV_ACQUIRE_RELEASE ? SPV_ACQUIRE : order & SPV_ACQUIRE;
     return SPIRV_VALUE(&e->b, SPV_AtomicCompareExchange, a->kind, a->pointer, a->scope, a->order,
-                       spirv_emit_semantics(e, failed), desired, expected);
+                       semantics(e, failed), desired, expected);
 }
 
 static spv_id store(emit *e, const access *a, spv_id value) {
@@ -100,9 +105,9 @@ void spirv_emit_atomic(emit *e, uint32_t inst) {
     if (!element.never) {
         spv_id behind = element.inside ? spirv_begin_if(b, element.inside) : 0;
         a.scope = spirv_u32(b, is_near ? SPV_SCOPE_WORKGROUP : SPV_SCOPE_DEVICE);
-        a.order = spirv_emit_semantics(e, order_of(i));
+        a.order = semantics(e, order_of(i));
         a.pointer = spirv_emit_place(e, inst);
-        if (vyre_atomic_ordering(i) == VYRE_ORDERING_SEQ_CST) {
+        if (vyre_atomic_ordering(i) == VYRE_ORDERING_SEQ_CST && !e->target->no_fences) {
             SPIRV_LINE(b, SPV_MemoryBarrier, a.scope, spirv_emit_semantics(e, SPV_ACQUIRE_RELEASE));
         }
         old = access_one(e, &a, given, other);

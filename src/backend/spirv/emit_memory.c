@@ -154,7 +154,8 @@ static uint32_t memory_operands(const emit *e, uint32_t resource, uint32_t out_w
     uint32_t bits = in_memory ? SPV_ALIGNED : 0;
     if (seen && e->target->vulkan_model) {
         bits |= SPV_NON_PRIVATE;
-    } else if (seen && in_memory) {
+    }
+    if (seen && (e->target->no_fences || (in_memory && !e->target->vulkan_model))) {
         bits |= SPV_VOLATILE;
     }
     out_words[0] = bits;

@@ -63,9 +63,9 @@ typedef struct emit {
     spv_id domain[3];   /* u64 */
     spv_id stop, counters, turns, ticket;
     spv_id hidden_zeros[2]; /* u32, u64 */
-    uint32_t most_turns; /* of an invocation; 0: any number */
-    spv_id push;         /* the push constants, of all entry points */
-    spv_id *files;       /* strings, by offset in debug_strings; only while lines are mentioned */
+    uint32_t most_turns;    /* of an invocation; 0: any number */
+    spv_id push;            /* the push constants, of all entry points */
+    spv_id *files; /* strings, by offset in debug_strings; only while lines are mentioned */
     uint32_t line, line_file, column;
 } emit;
 

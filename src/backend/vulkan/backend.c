@@ -32,8 +32,7 @@ static vyre_status executable_of(const vyre_backend *backend, const vyre_call *c
         *out_executable = vulkan_executable_retain(call->native->state);
         return VYRE_OK;
     }
-    return vulkan_executable_make(device_of(backend), call->program, NULL, 0, NULL,
-                                  out_executable);
+    return vulkan_executable_make(device_of(backend), call->program, NULL, 0, NULL, out_executable);
 }
 
 static vyre_status dispatch_borrowed_timed(const vyre_backend *backend, const vyre_call *call,
@@ -192,7 +191,7 @@ static bool has_subgroups(const vyre_backend *backend) {
 
 static uint32_t features(const vyre_backend *backend) {
     return VYRE_FEATURE_PHASES | VYRE_FEATURE_STEPS | VYRE_FEATURE_CONSTANT_ARRAYS |
-           VYRE_FEATURE_INDIRECT_DISPATCH |
+           VYRE_FEATURE_INDIRECT_DISPATCH | VYRE_FEATURE_RECORDS |
            (has_subgroups(backend) ? (uint32_t)VYRE_FEATURE_SUBGROUP_OPS : 0);
 }
 

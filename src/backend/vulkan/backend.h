@@ -10,7 +10,8 @@ extern const vyre_builtin vulkan_builtin;
 /* The environment variables of the backend; base/option.h says what a row is. */
 #define VULKAN_OPTIONS(X)                                                                          \
     X(VULKAN, PATHS, "a library, or none", "",                                                     \
-      "the Vulkan loader that the vulkan backend opens instead of libvulkan.so.1; none: no loader")
+      "the Vulkan loader that the vulkan backend opens instead of libvulkan.so.1; none: no "       \
+      "loader")
 
 VULKAN_OPTIONS(VYRE_OPTION_DECLARE)
 

@@ -11,8 +11,11 @@ enum { MOST_FLYING = 64, FIRST_FRAMES = 16384, FRAME_ALIGNMENT = 64 };
 
 /* Between looks at a deadline, a cancellation, or a loss that another thread saw. */
 static const uint64_t slice_ns = 20 * 1000000, long_slice_ns = 500 * 1000000;
-/* How long kernels may take to obey. */
-static const uint64_t grace_ns = UINT64_C(20) * 1000000000;
+/* How long kernels may take to obey. A software device compiles them when they run first. */
+static uint64_t grace_of(const vulkan_device *device) {
+    uint64_t seconds = device->info.type == VK_PHYSICAL_DEVICE_TYPE_CPU ? 300 : 20;
+    return vulkan_drill.grace_ns ? vulkan_drill.grace_ns : seconds * 1000000000;
+}
 
 static void free_batch(vulkan_batch *batch) {
     vulkan_device *device = batch->device;
@@ -52,8 +55,8 @@ static vyre_status make_batch(vulkan_device *device, vulkan_batch **out_batch) {
         .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
         .commandBufferCount = 1,
     };
-    result = result ? result
-                    : vk->vkAllocateCommandBuffers(device->handle, &commands, &batch->commands);
+    result =
+        result ? result : vk->vkAllocateCommandBuffers(device->handle, &commands, &batch->commands);
     vyre_status status = vulkan_check(device, result, "making a command buffer");
     status = status ? status
                     : vulkan_memory_take(device, VULKAN_FRAME, VULKAN_WORDS_BYTES, &batch->words);
@@ -289,8 +292,7 @@ vyre_status vulkan_batch_submit(vulkan_batch *batch) {
 /* Remembers that a ticket is over. */
 static void note_done(vulkan_device *device, uint64_t ticket) {
     unsigned long long before = atomic_load(&device->completed);
-    while (before < ticket &&
-           !atomic_compare_exchange_weak(&device->completed, &before, ticket)) {
+    while (before < ticket && !atomic_compare_exchange_weak(&device->completed, &before, ticket)) {
     }
 }
 
@@ -352,17 +354,16 @@ vyre_status vulkan_gave_up(const vulkan_device *device, const char *what) {
 static vyre_status abandon(vulkan_device *device) {
     atomic_store(&device->is_abandoned, true);
     atomic_store(&device->is_lost, true);
-    return vyre_status_make(VYRE_STATUS_DEVICE_LOST,
-                            "call vyre_device_recover, or restart the process",
-                            "a kernel on %s does not end, although it was told to",
-                            device->info.name);
+    return vyre_status_make(
+        VYRE_STATUS_DEVICE_LOST, "call vyre_device_recover, or restart the process",
+        "a kernel on %s does not end, although it was told to", device->info.name);
 }
 
 vyre_status vulkan_batch_wait(vulkan_batch *batch, uint64_t deadline_ns, const atomic_uint *cancel,
                               unsigned *out_stop) {
     vulkan_device *device = batch->device;
     uint64_t give_up_ns = 0;
-    uint64_t grace = vulkan_drill.grace_ns ? vulkan_drill.grace_ns : grace_ns;
+    uint64_t grace = grace_of(device);
     VkResult result = VK_TIMEOUT;
     *out_stop = 0;
     while (result == VK_TIMEOUT && batch->ticket > atomic_load(&device->completed)) {

@@ -1,6 +1,6 @@
-/* Batches: a row of commands with all that it needs while it is on its way: a command buffer, memory
- * for the frames of kernels, a word by which the host stops it, and what is to be given back when it
- * is over.
+/* Batches: a row of commands with all that it needs while it is on its way: a command buffer,
+ * memory for the frames of kernels, a word by which the host stops it, and what is to be given back
+ * when it is over.
  *
  *     VYRE_TRY(vulkan_batch_take(device, &batch));
  *     status = vulkan_batch_begin(batch);
@@ -33,10 +33,10 @@ typedef struct vulkan_batch {
     uint64_t ticket; /* of what was submitted last; 0: nothing */
 
     vulkan_block *words;
-    vulkan_block *frames; /* the one that is being filled */
-    uint64_t frame_bytes; /* of it that are taken */
-    vulkan_block *full;   /* frames before; given back when it is over */
-    vulkan_block *left;   /* memory that it uses last; given back when it is over */
+    vulkan_block *frames;          /* the one that is being filled */
+    uint64_t frame_bytes;          /* of it that are taken */
+    vulkan_block *full;            /* frames before; given back when it is over */
+    vulkan_block *left;            /* memory that it uses last; given back when it is over */
     vulkan_executable *executable; /* or NULL */
     struct vulkan_batch *next;
 } vulkan_batch;
@@ -62,9 +62,9 @@ void vulkan_batch_clear(vulkan_batch *batch);
 /* Why a run is to stop. */
 enum { VULKAN_STOP_TIMEOUT = 1, VULKAN_STOP_CANCEL = 2 };
 
-/* Waits until what was submitted is over. Past the deadline (0: none), or when `cancel` (or NULL) is
- * set, its kernels are told to end, and the reason is given. If they do not, the device counts as
- * lost. */
+/* Waits until what was submitted is over. Past the deadline (0: none), or when `cancel` (or NULL)
+ * is set, its kernels are told to end, and the reason is given. If they do not, the device counts
+ * as lost. */
 VYRE_MUST_USE vyre_status vulkan_batch_wait(vulkan_batch *batch, uint64_t deadline_ns,
                                             const atomic_uint *cancel, unsigned *out_stop);
 void vulkan_batch_stop(vulkan_batch *batch, unsigned stop);

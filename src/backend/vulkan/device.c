@@ -216,9 +216,8 @@ static vyre_status make_objects(vulkan_device *device) {
     };
     vk->vkGetDeviceQueue(device->handle, device->info.queue_family, 0, &device->queue);
     VkResult result = vk->vkCreateSemaphore(device->handle, &semaphore, NULL, &device->timeline);
-    result = result
-                 ? result
-                 : vk->vkCreatePipelineLayout(device->handle, &layout, NULL, &device->layout);
+    result = result ? result
+                    : vk->vkCreatePipelineLayout(device->handle, &layout, NULL, &device->layout);
     VYRE_TRY(vulkan_check(device, result, "opening the device"));
     return vulkan_memory_open(device);
 }
@@ -295,8 +294,8 @@ vyre_status vulkan_device_reset(vulkan_device *device) {
     }
     if (status) {
         atomic_store(&device->is_lost, true);
-        status = vyre_status_annotate(status, "cannot recover %s in this process",
-                                      device->info.name);
+        status =
+            vyre_status_annotate(status, "cannot recover %s in this process", device->info.name);
     }
     return status;
 }

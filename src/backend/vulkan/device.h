@@ -33,11 +33,11 @@ typedef struct vulkan_device {
     atomic_bool is_lost;
     atomic_bool is_abandoned; /* work goes on that nobody can end: nothing of it can be freed */
 
-    spirv_target target;       /* what code may use */
-    bool is_probed;            /* what follows is known */
-    vyre_corrections needed;   /* what its arithmetic does not do */
-    uint64_t keep_widths;      /* of subgroups that it has: 1 << log2 of the width */
-    char corrections[192];     /* the same for people */
+    spirv_target target;     /* what code may use */
+    bool is_probed;          /* what follows is known */
+    vyre_corrections needed; /* what its arithmetic does not do */
+    uint64_t keep_widths;    /* of subgroups that it has: 1 << log2 of the width */
+    char corrections[192];   /* the same for people */
     char driver[sizeof((vulkan_info *)0)->driver + 208]; /* with it */
 
     pthread_mutex_t submitting;        /* the queue */
@@ -47,13 +47,13 @@ typedef struct vulkan_device {
 
     vulkan_memory memory;
 
-    pthread_mutex_t lock;             /* of what follows */
+    pthread_mutex_t lock; /* of what follows */
     struct vulkan_batch *free_batches;
     struct vulkan_batch *first_flying, *last_flying; /* on their way, the oldest first */
     uint32_t flying_count;
     uint64_t failed[VULKAN_MOST_FAILURES]; /* tickets of runs that gave up, the last ones */
     uint32_t failed_count;
-    vulkan_executable *executables;   /* with code on the device */
+    vulkan_executable *executables; /* with code on the device */
     struct vulkan_resident *residents;
 } vulkan_device;
 

@@ -68,8 +68,7 @@ static vyre_status take_outputs(vulkan_run *run, const vyre_output *outputs) {
         const vyre_output *to = &outputs[output++];
         const vulkan_place *from = &run->places[ir->args[arg].resource];
         if (!from->block->is_import) {
-            VYRE_TRY(
-                vulkan_download(run->device, to->data, from->block, from->offset, to->size));
+            VYRE_TRY(vulkan_download(run->device, to->data, from->block, from->offset, to->size));
         }
     }
     return VYRE_OK;

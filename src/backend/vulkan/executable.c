@@ -14,16 +14,15 @@ static vyre_status refuse_phase(const vulkan_executable *executable, uint32_t in
     return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
                             "use a smaller workgroup or smaller arrays, or another device",
                             "phase %u of `%s` needs %s: %llu, and %s has at most %llu", index,
-                            vyre_program_name(executable->program), what,
-                            (unsigned long long)found, executable->device->info.name,
-                            (unsigned long long)most);
+                            vyre_program_name(executable->program), what, (unsigned long long)found,
+                            executable->device->info.name, (unsigned long long)most);
 }
 
 static vyre_status check_phase(const vulkan_executable *executable, uint32_t index) {
     const spirv_phase_info *phase = &executable->phases[index].info;
     const vulkan_info *info = &executable->device->info;
-    uint32_t most = info->most_size[0] < info->most_invocations ? info->most_size[0]
-                                                                : info->most_invocations;
+    uint32_t most =
+        info->most_size[0] < info->most_invocations ? info->most_size[0] : info->most_invocations;
     if (phase->shared_bytes > info->most_shared_bytes) {
         return refuse_phase(executable, index, "bytes of shared memory", phase->shared_bytes,
                             info->most_shared_bytes);
@@ -77,18 +76,17 @@ static vyre_status make_pipeline(vulkan_executable *executable, VkPipelineCache 
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                   .pNext = phase->info.subgroup ? &size : NULL,
-                  .flags =
-                      phase->info.subgroup
-                          ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
-                          : 0,
+                  .flags = phase->info.subgroup
+                               ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
+                               : 0,
                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                   .module = shader,
                   .pName = "main"},
         .layout = device->layout,
     };
     if (!result) {
-        result = vk->vkCreateComputePipelines(device->handle, cache, 1, &info, NULL,
-                                              &phase->pipeline);
+        result =
+            vk->vkCreateComputePipelines(device->handle, cache, 1, &info, NULL, &phase->pipeline);
         phase->pipeline = result ? VK_NULL_HANDLE : phase->pipeline;
         vk->vkDestroyShaderModule(device->handle, shader, NULL);
     }
@@ -164,8 +162,8 @@ static vyre_status load(vulkan_executable *executable, vulkan_code *code, bool k
 
 static bool load_artifact(vulkan_executable *executable, const uint8_t *artifact, size_t size) {
     vulkan_code code;
-    if (!artifact || !vulkan_code_load(executable->device, executable->phase_count, artifact, size,
-                                       &code)) {
+    if (!artifact ||
+        !vulkan_code_load(executable->device, executable->phase_count, artifact, size, &code)) {
         return false;
     }
     vyre_status status = load(executable, &code, false);
@@ -188,9 +186,9 @@ static vyre_status compile(vulkan_executable *executable, bool is_plain,
     status = status ? status : load(executable, &code, out_artifact);
     if (!status && out_artifact) {
         vulkan_code_store(executable->device, &code, out_artifact);
-        status = out_artifact->failed ? vyre_no_memory("to compile `%s`",
-                                                       vyre_program_name(executable->program))
-                                      : VYRE_OK;
+        status = out_artifact->failed
+                     ? vyre_no_memory("to compile `%s`", vyre_program_name(executable->program))
+                     : VYRE_OK;
     }
     vulkan_code_free(&code);
     return status;
@@ -206,8 +204,8 @@ static vyre_status describe(vulkan_executable *executable, const vyre_program *p
     executable->overwritten =
         vyre_alloc_zeroed(ir->resource_count + 1, sizeof *executable->overwritten);
     for (uint32_t i = 0; i < ir->step_count; i++) {
-        executable->has_while |= ir->steps[i].kind == VYRE_STEP_REPEAT_WHILE ||
-                                 ir->steps[i].kind == VYRE_STEP_IF;
+        executable->has_while |=
+            ir->steps[i].kind == VYRE_STEP_REPEAT_WHILE || ir->steps[i].kind == VYRE_STEP_IF;
         executable->swaps |= ir->steps[i].kind == VYRE_STEP_SWAP;
     }
     return executable->phases && executable->overwritten
@@ -259,8 +257,7 @@ static vyre_status make(vulkan_device *device, const vyre_program *program, bool
 
 vyre_status vulkan_executable_make(vulkan_device *device, const vyre_program *program,
                                    const uint8_t *artifact, size_t artifact_size,
-                                   vyre_strbuf *out_artifact,
-                                   vulkan_executable **out_executable) {
+                                   vyre_strbuf *out_artifact, vulkan_executable **out_executable) {
     return make(device, program, false, false, artifact, artifact_size, out_artifact,
                 out_executable);
 }

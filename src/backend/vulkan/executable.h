@@ -27,8 +27,8 @@ struct vulkan_executable {
     bool has_counters;     /* phases with counters of their own */
     bool is_general;       /* it runs any domain */
     size_t code_bytes;
-    vulkan_block *constants; /* what frames call so; NULL: none */
-    vulkan_executable *general;          /* such code for the same program, once a run asked for it */
+    vulkan_block *constants;    /* what frames call so; NULL: none */
+    vulkan_executable *general; /* such code for the same program, once a run asked for it */
     vulkan_executable *next, *previous; /* of the device */
 };
 

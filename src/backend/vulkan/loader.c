@@ -126,9 +126,10 @@ static void open_once(void) {
         *(void **)(void *)&get = dlsym(library, "vkGetInstanceProcAddr");
     }
     if (!get) {
-        fix = chosen.from_environment
-                  ? "set VYRE_VULKAN to a Vulkan loader, or unset it"
-                  : "install the package libvulkan1, and a driver: mesa-vulkan-drivers, or NVIDIA's";
+        fix =
+            chosen.from_environment
+                ? "set VYRE_VULKAN to a Vulkan loader, or unset it"
+                : "install the package libvulkan1, and a driver: mesa-vulkan-drivers, or NVIDIA's";
         snprintf(why_not, sizeof why_not,
                  library ? "`%s` is no Vulkan loader: it lacks vkGetInstanceProcAddr"
                          : "the Vulkan loader `%s` cannot be opened",
@@ -153,9 +154,9 @@ static void open_once(void) {
                     "(vulkan-validationlayers); none is needed"
                   : fix_driver;
         snprintf(why_not, sizeof why_not,
-                 missing                                    ? "the Vulkan loader lacks %s"
+                 missing                                  ? "the Vulkan loader lacks %s"
                  : result == VK_ERROR_INCOMPATIBLE_DRIVER ? "the loader finds no driver: %s"
-                                                            : "there is no instance: %s",
+                                                          : "there is no instance: %s",
                  missing ? missing : text);
         return;
     }

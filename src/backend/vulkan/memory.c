@@ -84,8 +84,8 @@ static VkResult make_buffer(vulkan_device *device, uint32_t type, const void *im
         .allocationSize = imported ? chunk->size : needs.size,
         .memoryTypeIndex = type,
     };
-    bool fits = needs.memoryTypeBits & UINT32_C(1) << type &&
-                (!imported || needs.size <= chunk->size);
+    bool fits =
+        needs.memoryTypeBits & UINT32_C(1) << type && (!imported || needs.size <= chunk->size);
     result = fits ? vk->vkAllocateMemory(device->handle, &allocation, NULL, &chunk->memory)
                   : VK_ERROR_FEATURE_NOT_PRESENT;
     if (!result) {
@@ -112,8 +112,8 @@ static vyre_status no_memory(vulkan_device *device, uint64_t size) {
     return vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY,
                             "free resident buffers, stop other programs on the device, or use "
                             "smaller buffers",
-                            "no memory on %s for %llu bytes; it has %llu in all",
-                            device->info.name, (unsigned long long)size,
+                            "no memory on %s for %llu bytes; it has %llu in all", device->info.name,
+                            (unsigned long long)size,
                             (unsigned long long)device->info.memory_bytes);
 }
 
@@ -378,11 +378,11 @@ vyre_status vulkan_memory_open(vulkan_device *device) {
     device->instance->vkGetPhysicalDeviceMemoryProperties(device->info.handle, &all);
     bool has_own = device->info.type != VK_PHYSICAL_DEVICE_TYPE_CPU &&
                    device->info.type != VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
-    memory->is_unified = !has_own && !vulkan_drill.is_discrete &&
-                         find_type(&all, allowed, local | shared, cached,
-                                   &memory->types[VULKAN_DEVICE]);
-    bool found = memory->is_unified ||
-                 find_type(&all, allowed, local, 0, &memory->types[VULKAN_DEVICE]);
+    memory->is_unified =
+        !has_own && !vulkan_drill.is_discrete &&
+        find_type(&all, allowed, local | shared, cached, &memory->types[VULKAN_DEVICE]);
+    bool found =
+        memory->is_unified || find_type(&all, allowed, local, 0, &memory->types[VULKAN_DEVICE]);
     found = found && find_type(&all, allowed, shared, cached, &memory->types[VULKAN_HOST]) &&
             find_type(&all, allowed, shared, local, &memory->types[VULKAN_FRAME]);
     uint64_t eighth = device->info.memory_bytes / 8, most = UINT64_C(1) << 30;
@@ -426,10 +426,8 @@ vyre_status vulkan_memory_import(vulkan_device *device, const void *memory, uint
         return VYRE_OK;
     }
     chunk->mapped = (uint8_t *)(uintptr_t)first;
-    *block = (vulkan_block){.chunk = chunk,
-                            .offset = (uintptr_t)memory - first,
-                            .size = size,
-                            .is_import = true};
+    *block = (vulkan_block){
+        .chunk = chunk, .offset = (uintptr_t)memory - first, .size = size, .is_import = true};
     pthread_mutex_lock(&device->memory.lock);
     device->memory.used_blocks++;
     pthread_mutex_unlock(&device->memory.lock);

@@ -108,7 +108,7 @@ static head make_head(const vulkan_device *device, uint32_t phase_count) {
     made.flags = (uint32_t)t->vulkan_model | (uint32_t)t->storage8 << 1 |
                  (uint32_t)t->storage16 << 2 | (uint32_t)t->int8 << 3 | (uint32_t)t->int16 << 4 |
                  (uint32_t)t->f64 << 5 | (uint32_t)t->atomics64 << 6 |
-                 (uint32_t)t->shared_atomics64 << 7;
+                 (uint32_t)t->shared_atomics64 << 7 | (uint32_t)t->no_fences << 8;
     made.most_turns = t->most_turns;
     made.widths = device->keep_widths;
     memcpy(made.identity, device->info.identity, sizeof made.identity);

@@ -1,4 +1,5 @@
-/* Modules: the SPIR-V of a program, with the corrections that a device needs, and its stored form. */
+/* Modules: the SPIR-V of a program, with the corrections that a device needs, and its stored form.
+ */
 #ifndef VYRE_VULKAN_MODULE_H
 #define VYRE_VULKAN_MODULE_H
 

@@ -198,10 +198,10 @@ static void look_at(const vulkan_instance *vulkan, VkPhysicalDevice handle, vulk
     info->memory_model_device = a.f12.vulkanMemoryModelDeviceScope;
     info->subgroup_extended = a.f12.shaderSubgroupExtendedTypes;
     look_at_floats(info, &a.p12);
-    info->missing = !a.f12.bufferDeviceAddress            ? "the feature bufferDeviceAddress"
-                    : !a.f12.timelineSemaphore            ? "the feature timelineSemaphore"
+    info->missing = !a.f12.bufferDeviceAddress         ? "the feature bufferDeviceAddress"
+                    : !a.f12.timelineSemaphore         ? "the feature timelineSemaphore"
                     : !a.features.features.shaderInt64 ? "the feature shaderInt64"
-                                                          : choose_queue(vulkan, info);
+                                                       : choose_queue(vulkan, info);
 }
 
 static int rank_of(const vulkan_info *info) {
@@ -280,17 +280,15 @@ vyre_status vulkan_physical_find(uint32_t index, const vulkan_instance **out_ins
     VYRE_TRY(list(out_instance, &infos, &count));
     vyre_status status = VYRE_OK;
     if (index >= count) {
-        status = vyre_status_make(
-            VYRE_STATUS_NOT_FOUND, "use a lower number; devices count from 0",
-            "backend `vulkan` has %u device%s, and there is no device %u", count,
-            count == 1 ? "" : "s", index);
+        status = vyre_status_make(VYRE_STATUS_NOT_FOUND, "use a lower number; devices count from 0",
+                                  "backend `vulkan` has %u device%s, and there is no device %u",
+                                  count, count == 1 ? "" : "s", index);
     } else {
         *out_info = infos[index];
         if (out_info->missing) {
-            status = vyre_status_make(VYRE_STATUS_UNAVAILABLE,
-                                      "update its driver, or use another device",
-                                      "%s cannot run backend `vulkan`: it lacks %s",
-                                      out_info->name, out_info->missing);
+            status = vyre_status_make(
+                VYRE_STATUS_UNAVAILABLE, "update its driver, or use another device",
+                "%s cannot run backend `vulkan`: it lacks %s", out_info->name, out_info->missing);
         }
     }
     vyre_free(infos);

@@ -13,9 +13,9 @@ typedef struct vulkan_info {
     uint32_t api; /* version of Vulkan */
     char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
     char driver[VK_MAX_DRIVER_NAME_SIZE + VK_MAX_DRIVER_INFO_SIZE];
-    char version[160];               /* of the backend on this driver */
+    char version[160];                   /* of the backend on this driver */
     char identity[4 * VK_UUID_SIZE + 2]; /* deviceUUID-driverUUID */
-    const char *missing;             /* a feature that every device must have; NULL: none */
+    const char *missing;                 /* a feature that every device must have; NULL: none */
 
     uint32_t queue_family, timestamp_bits;
     float timestamp_ns; /* of a tick */
@@ -23,17 +23,17 @@ typedef struct vulkan_info {
     uint32_t most_size[3], most_invocations, most_groups[3];
     uint32_t most_shared_bytes;
     uint64_t most_buffer_bytes;
-    uint64_t memory_bytes;        /* of the largest heap of its own */
-    uint64_t import_alignment;    /* of host memory that it can use in place; 0: it cannot */
+    uint64_t memory_bytes;     /* of the largest heap of its own */
+    uint64_t import_alignment; /* of host memory that it can use in place; 0: it cannot */
     uint32_t non_coherent_atom;
 
-    uint32_t subgroup_size;       /* where nothing else is asked for */
+    uint32_t subgroup_size;                 /* where nothing else is asked for */
     uint32_t least_subgroup, most_subgroup; /* that can be required; both 0: none can */
-    uint32_t most_subgroups;      /* of a workgroup with a required size */
-    uint32_t subgroup_operations; /* VK_SUBGROUP_FEATURE_ bits for compute */
+    uint32_t most_subgroups;                /* of a workgroup with a required size */
+    uint32_t subgroup_operations;           /* VK_SUBGROUP_FEATURE_ bits for compute */
 
     bool int8, int16, float16, float64;
-    bool storage8, storage16;         /* access of such elements in memory */
+    bool storage8, storage16; /* access of such elements in memory */
     bool buffer_atomics64, shared_atomics64;
     bool memory_model, memory_model_device;
     bool subgroup_extended, full_subgroups;

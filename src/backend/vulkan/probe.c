@@ -16,21 +16,25 @@
 #include "store/store.h"
 
 /* Grows whenever the code of the probe becomes other code by this version of the library. */
-static const char probe_version[] = VYRE_VERSION_STRING " probe 2";
+static const char probe_version[] = VYRE_VERSION_STRING " probe 3";
 
 /* What is found and stored. */
 typedef struct findings {
     vyre_corrections needed;
-    uint32_t most_turns, reserved;
+    uint32_t most_turns, no_fences;
 } findings;
 
 static void take_over(vulkan_device *device, const findings *found) {
     vyre_strbuf text = {0};
     device->needed = found->needed;
     device->target.most_turns = found->most_turns;
+    device->target.no_fences = found->no_fences;
     vyre_corrections_print(&found->needed, &text);
     if (found->most_turns) {
         vyre_strbuf_printf(&text, "; loops end after %u turns", found->most_turns);
+    }
+    if (found->no_fences) {
+        vyre_strbuf_puts(&text, "; no fences");
     }
     snprintf(device->corrections, sizeof device->corrections, "%s", vyre_strbuf_string(&text));
     vyre_strbuf_free(&text);
@@ -88,8 +92,8 @@ static vyre_status probe_arithmetic(vulkan_device *device, vyre_corrections *out
     vyre_status status = vyre_probe_program(device->info.float64, &program);
     for (uint32_t i = 0; i < probe.count && !status; i++) {
         inputs[i] = (vyre_input){probe.inputs[i], probe.input_bytes[i]};
-        outputs[i] = (vyre_output){vyre_alloc_zeroed(1, probe.output_bytes[i]),
-                                   probe.output_bytes[i]};
+        outputs[i] =
+            (vyre_output){vyre_alloc_zeroed(1, probe.output_bytes[i]), probe.output_bytes[i]};
         found[i] = outputs[i].data;
         status = found[i] ? VYRE_OK : vyre_no_memory("to probe a device");
     }
@@ -113,8 +117,8 @@ static vyre_status make_loop(vyre_program **out_program) {
     uint32_t y = vyre_build_buffer(b, "y", VYRE_ACCESS_OUT, VYRE_TYPE_U32, one);
     vyre_build_phase(b, &(vyre_phase_desc){.domain = {vyre_build_size_const(b, 1)}});
     uint32_t zero = vyre_build_u32(b, 0), carried, result;
-    uint32_t i = vyre_build_for(b, zero, vyre_build_param(b, n), vyre_build_u32(b, 1), 1, &zero,
-                                &carried);
+    uint32_t i =
+        vyre_build_for(b, zero, vyre_build_param(b, n), vyre_build_u32(b, 1), 1, &zero, &carried);
     uint32_t three = vyre_build_op(b, VYRE_OP_MUL, carried, vyre_build_u32(b, 3), VYRE_NONE);
     uint32_t next = vyre_build_op(b, VYRE_OP_ADD, three, i, VYRE_NONE);
     vyre_build_continue(b, 1, &next);
@@ -151,11 +155,47 @@ static vyre_status probe_turns(vulkan_device *device, uint32_t *out_most) {
                                         "a loop over integers gave a wrong result");
 }
 
+/* for i in 0..n { atomic_add(y[0], 1, acq_rel); } */
+static vyre_status make_fences(vyre_program **out_program) {
+    vyre_builder *b;
+    *out_program = NULL;
+    VYRE_TRY(vyre_builder_create("fences", &b));
+    uint32_t n = vyre_build_scalar(b, "n", VYRE_TYPE_U32);
+    uint32_t y =
+        vyre_build_buffer(b, "y", VYRE_ACCESS_OUT, VYRE_TYPE_U32, vyre_build_size_const(b, 1));
+    vyre_build_phase(b, &(vyre_phase_desc){.domain = {vyre_build_size_const(b, 1)}});
+    uint32_t zero = vyre_build_u32(b, 0), one = vyre_build_u32(b, 1);
+    vyre_build_for(b, zero, vyre_build_param(b, n), one, 0, NULL, NULL);
+    vyre_build_atomic(b, VYRE_OP_ATOMIC_ADD, y, zero, one, VYRE_NONE, VYRE_ORDERING_ACQ_REL,
+                      VYRE_SCOPE_DEVICE);
+    vyre_build_loop_end(b, 0, NULL);
+    vyre_build_phase_end(b);
+    vyre_status status = vyre_builder_finish(b, NULL, out_program);
+    vyre_builder_free(b);
+    return status;
+}
+
+/* Whether fences by a single invocation confuse the driver. */
+static vyre_status probe_fences(vulkan_device *device, uint32_t *out_none) {
+    const uint32_t count = 1000;
+    vyre_program *program;
+    uint32_t found = 0;
+    const vyre_input input = {&count, sizeof count};
+    vyre_output output = {(uint8_t *)&found, sizeof found};
+    VYRE_TRY(make_fences(&program));
+    vyre_status status = run(device, program, &input, 1, &output);
+    vyre_program_release(program);
+    *out_none = found != count;
+    return status;
+}
+
 vyre_status vulkan_probe_run(vulkan_device *device) {
     findings found = {{0, 0}, 0, 0};
     device->target.most_turns = 0;
+    device->target.no_fences = false;
     vyre_status status = probe_arithmetic(device, &found.needed);
     status = status ? status : probe_turns(device, &found.most_turns);
+    status = status ? status : probe_fences(device, &found.no_fences);
     if (status) {
         return vyre_status_annotate(status, "probing the arithmetic of %s", device->info.name);
     }

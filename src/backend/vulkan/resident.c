@@ -7,8 +7,8 @@
 
 typedef struct vulkan_resident {
     vulkan_block *block;
-    uint64_t offset, size;        /* in the block */
-    struct vulkan_resident *root; /* the buffer that a range is a part of; else itself */
+    uint64_t offset, size;                   /* in the block */
+    struct vulkan_resident *root;            /* the buffer that a range is a part of; else itself */
     struct vulkan_resident *next, *previous; /* in the device's list */
     /* Roots only, for all buffers that share their memory: */
     atomic_ullong used, written; /* tickets of the last run that has it, and that writes it */
@@ -85,15 +85,14 @@ vyre_status vulkan_resident_import(vulkan_device *device, const vyre_memory *mem
                      : vulkan_memory_take(device, VULKAN_DEVICE, 0, &block));
     }
     if (!block) {
-        return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                                "allocate a resident buffer and upload the data",
-                                "%s cannot use the %zu bytes at address %#llx where they are: %s",
-                                device->info.name, memory->size,
-                                (unsigned long long)memory->address,
-                                memory->place != VYRE_MEMORY_HOST
-                                    ? "it takes memory of the host"
-                                    : "it does not share memory with the host, or its driver "
-                                      "lacks VK_EXT_external_memory_host");
+        return vyre_status_make(
+            VYRE_STATUS_UNSUPPORTED, "allocate a resident buffer and upload the data",
+            "%s cannot use the %zu bytes at address %#llx where they are: %s", device->info.name,
+            memory->size, (unsigned long long)memory->address,
+            memory->place != VYRE_MEMORY_HOST
+                ? "it takes memory of the host"
+                : "it does not share memory with the host, or its driver "
+                  "lacks VK_EXT_external_memory_host");
     }
     vyre_status status = make(device, block, 0, memory->size, NULL, out_buffer);
     if (status) {

@@ -24,9 +24,8 @@ VYRE_MUST_USE vyre_status vulkan_resident_upload(vulkan_device *device, uint64_t
                                                  size_t offset, const void *data, size_t size);
 VYRE_MUST_USE vyre_status vulkan_resident_read(vulkan_device *device, uint64_t buffer,
                                                size_t offset, void *data, size_t size);
-VYRE_MUST_USE vyre_status vulkan_resident_copy(vulkan_device *device, uint64_t to,
-                                               size_t to_offset, uint64_t from,
-                                               size_t from_offset, size_t size);
+VYRE_MUST_USE vyre_status vulkan_resident_copy(vulkan_device *device, uint64_t to, size_t to_offset,
+                                               uint64_t from, size_t from_offset, size_t size);
 VYRE_MUST_USE vyre_status vulkan_resident_fill(vulkan_device *device, uint64_t buffer,
                                                size_t offset, size_t size, const void *pattern,
                                                size_t pattern_size);

@@ -296,9 +296,9 @@ static vyre_status run_phase(vulkan_run *run, uint32_t index) {
     }
     memcpy(run->frame + layout->shape, shape.bits, sizeof shape.bits);
     put_u64(run, layout->counters,
-            run->counters ? vulkan_block_address(run->counters) +
-                                (uint64_t)index * SPIRV_COUNTER_BYTES
-                          : 0);
+            run->counters
+                ? vulkan_block_address(run->counters) + (uint64_t)index * SPIRV_COUNTER_BYTES
+                : 0);
     fold(run, &phase->info, is_from_memory, groups, sizes);
     if (is_from_memory) {
         VYRE_TRY(find_element(run, index));
@@ -376,9 +376,7 @@ static vyre_status run_steps(vulkan_run *run, uint32_t first, uint32_t end) {
             VYRE_TRY(read_element(run, steps[i].resource, size_of(run, steps[i].size), &flag));
             VYRE_TRY(flag ? run_steps(run, i + 1, steps[i].end) : VYRE_OK);
             break;
-        case VYRE_STEP_ELSE:
-            VYRE_TRY(flag ? VYRE_OK : run_steps(run, i + 1, steps[i].end));
-            break;
+        case VYRE_STEP_ELSE: VYRE_TRY(flag ? VYRE_OK : run_steps(run, i + 1, steps[i].end)); break;
         case VYRE_STEP_REPEAT_COUNT:
         case VYRE_STEP_REPEAT_WHILE: VYRE_TRY(run_repeat(run, i)); break;
         }
