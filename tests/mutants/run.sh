@@ -11,7 +11,7 @@
 set -euo pipefail
 
 folder=$(dirname "${BASH_SOURCE[0]}")
-most_lines=14 fewest=20
+most_lines=14 fewest=15
 hang_seconds=1200 # a mutant may loop for ever; nothing that ends comes near
 
 # What conform is asked to do for a backend: enough for each mutant, and few seconds without one.
