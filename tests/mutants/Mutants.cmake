@@ -38,7 +38,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   set(run bash ${CMAKE_CURRENT_SOURCE_DIR}/mutants/run.sh $<TARGET_FILE:vyre_mutants>)
   foreach(backend IN LISTS backends)
     vyre_test(mutants_${backend} LABELS mutants
-              COMMAND env VYRE_CUDA=$<TARGET_FILE:ptx_cuda> VYRE_VULKAN= ${run} ${backend})
+              COMMAND env VYRE_CUDA=$<TARGET_FILE:ptx_cuda> VYRE_OPENCL= VYRE_VULKAN= ${run} ${backend})
     set_tests_properties(mutants_${backend} PROPERTIES RUN_SERIAL TRUE)
   endforeach()
   foreach(level ${levels}) # those that vectors and masks matter to

@@ -44,7 +44,7 @@ first_entries() {
         printf 'tbreak %s\ncommands\nsilent\nprintf "entered %s\\n"\ncontinue\nend\n' "$function" "$function"
     done >"$work/commands"
     echo "run $argument >'$work/output'" >>"$work/commands"
-    env VYRE_ROUTES=off VYRE_CUDA=none VYRE_VULKAN=none VYRE_CACHE_LIMIT=0 VYRE_DIALECT_PATH=none \
+    env VYRE_ROUTES=off VYRE_CUDA=none VYRE_OPENCL=none VYRE_VULKAN=none VYRE_CACHE_LIMIT=0 VYRE_DIALECT_PATH=none \
         gdb -nx -q -batch -ex 'set pagination off' -x "$work/commands" "$program" >"$work/entered" 2>&1 || true
     sed -n 's/^entered //p' "$work/entered"
 }

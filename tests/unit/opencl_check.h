@@ -3,6 +3,7 @@
 #define VYRE_TESTS_OPENCL_CHECK_H
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <vyre/registry.h>
 
@@ -11,9 +12,11 @@
 /* For ctest: skipped. */
 enum { OPENCL_SKIPPED = 77 };
 
-/* Whether there is a device; prints why not. */
+/* Whether there is a device; prints why not. Call it first: OpenCL is off in tests that do not ask
+ * for it. */
 static inline bool opencl_check_available(void) {
     vyre_device *device = NULL;
+    unsetenv("VYRE_OPENCL");
     vyre_status status = vyre_acquire("opencl", &device);
     bool available = !status;
     if (status) {
