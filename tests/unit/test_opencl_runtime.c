@@ -151,6 +151,23 @@ static void workgroups_fit_the_kernel(void **state) {
     vyre_program_release(program);
 }
 
+/* The word is 0 before the run is submitted. Work that stands in the queue in front of it has no
+ * say in that: it would come after the word was set. */
+static void stop_words_do_not_wait_for_runs(void **state) {
+    (void)state;
+    opencl_device *device = open_device(false);
+    opencl_stop *stop;
+    cl_uint word = 7;
+    table.clEnqueueFillBuffer = refuse_fill;
+    expect_ok(opencl_stop_take(device, &stop));
+    assert_int_equal(table.clEnqueueReadBuffer(device->control, stop->memory, CL_TRUE, 0,
+                                               sizeof word, &word, 0, NULL, NULL),
+                     CL_SUCCESS);
+    assert_int_equal(word, 0);
+    opencl_stop_give(device, stop);
+    opencl_device_free(device);
+}
+
 /* Devices with memory of their own, without f64: as on a GPU. */
 static void other_devices_give_the_same_bytes(void **state) {
     (void)state;
@@ -196,6 +213,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(launches_of_runs_with_a_timeout_are_short),
         cmocka_unit_test(launches_have_few_items),
         cmocka_unit_test(workgroups_fit_the_kernel),
+        cmocka_unit_test(stop_words_do_not_wait_for_runs),
         cmocka_unit_test(other_devices_give_the_same_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
