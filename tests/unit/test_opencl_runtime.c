@@ -202,6 +202,19 @@ static void other_devices_give_the_same_bytes(void **state) {
     }
 }
 
+/* Options that are cut off are others. */
+static void long_options_are_refused(void **state) {
+    (void)state;
+    char text[600];
+    opencl_device *device;
+    memset(text, ' ', sizeof text);
+    text[sizeof text - 1] = '\0';
+    setenv("VYRE_OPENCL_OPTIONS", text, 1);
+    expect_fail(opencl_device_create(0, &device), VYRE_STATUS_INVALID_ARGUMENT,
+                "VYRE_OPENCL_OPTIONS");
+    unsetenv("VYRE_OPENCL_OPTIONS");
+}
+
 int main(int argc, char **argv) {
     if (!opencl_check_available()) {
         return OPENCL_SKIPPED;
@@ -215,6 +228,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(workgroups_fit_the_kernel),
         cmocka_unit_test(stop_words_do_not_wait_for_runs),
         cmocka_unit_test(other_devices_give_the_same_bytes),
+        cmocka_unit_test(long_options_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
