@@ -215,6 +215,28 @@ static void long_options_are_refused(void **state) {
     unsetenv("VYRE_OPENCL_OPTIONS");
 }
 
+/* Atomics of OpenCL 2.0 have types of 64 bits where both extensions are there. */
+static void wide_atomics_need_both_extensions(void **state) {
+    (void)state;
+    vyre_program *program = contract_program(
+        "program sums(y: out buffer<u64>[1]) over 9 { atomic_add(y[0], u64(gid)); }");
+    for (int has_both = 0; has_both < 2; has_both++) {
+        opencl_target target = opencl_any_target();
+        opencl_phase_info info = {0};
+        vyre_strbuf text = {0};
+        target.has_atomics64_extended = has_both;
+        vyre_status status = opencl_emit(program, &target, &text, &info);
+        if (has_both) {
+            expect_ok(status);
+        } else {
+            expect_fail(status, VYRE_STATUS_UNSUPPORTED, "cl_khr_int64_extended_atomics");
+        }
+        opencl_infos_free(&info, 1);
+        vyre_strbuf_free(&text);
+    }
+    vyre_program_release(program);
+}
+
 int main(int argc, char **argv) {
     if (!opencl_check_available()) {
         return OPENCL_SKIPPED;
@@ -229,6 +251,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(stop_words_do_not_wait_for_runs),
         cmocka_unit_test(other_devices_give_the_same_bytes),
         cmocka_unit_test(long_options_are_refused),
+        cmocka_unit_test(wide_atomics_need_both_extensions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
