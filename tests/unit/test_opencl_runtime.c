@@ -237,6 +237,17 @@ static void wide_atomics_need_both_extensions(void **state) {
     vyre_program_release(program);
 }
 
+static void old_versions_are_left_out(void **state) {
+    (void)state;
+    assert_false(opencl_driver_suits("OpenCL 1.1 Old Driver 7"));
+    assert_false(opencl_driver_suits("OpenCL 1.0"));
+    assert_false(opencl_driver_suits(""));
+    assert_true(opencl_driver_suits("OpenCL 1.2 CUDA"));
+    assert_true(opencl_driver_suits("OpenCL 2.0 "));
+    assert_true(opencl_driver_suits("OpenCL 3.0 PoCL"));
+    assert_true(opencl_driver_suits("OpenCL 10.0"));
+}
+
 int main(int argc, char **argv) {
     if (!opencl_check_available()) {
         return OPENCL_SKIPPED;
@@ -252,6 +263,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(other_devices_give_the_same_bytes),
         cmocka_unit_test(long_options_are_refused),
         cmocka_unit_test(wide_atomics_need_both_extensions),
+        cmocka_unit_test(old_versions_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
