@@ -215,6 +215,21 @@ static void long_options_are_refused(void **state) {
     unsetenv("VYRE_OPENCL_OPTIONS");
 }
 
+/* What a compiler does with them depends on the code around, so the probe may not see it. */
+static void careless_options_are_refused(void **state) {
+    (void)state;
+    static const char *const options[] = {
+        "-cl-no-signed-zeros", "-cl-mad-enable -cl-finite-math-only",
+        "-cl-unsafe-math-optimizations", "-cl-fast-relaxed-math -w"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        opencl_device *device;
+        setenv("VYRE_OPENCL_OPTIONS", options[i], 1);
+        expect_fail(opencl_device_create(0, &device), VYRE_STATUS_INVALID_ARGUMENT,
+                    "may change the results");
+    }
+    unsetenv("VYRE_OPENCL_OPTIONS");
+}
+
 /* Atomics of OpenCL 2.0 have types of 64 bits where both extensions are there. */
 static void wide_atomics_need_both_extensions(void **state) {
     (void)state;
@@ -262,6 +277,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(stop_words_do_not_wait_for_runs),
         cmocka_unit_test(other_devices_give_the_same_bytes),
         cmocka_unit_test(long_options_are_refused),
+        cmocka_unit_test(careless_options_are_refused),
         cmocka_unit_test(wide_atomics_need_both_extensions),
         cmocka_unit_test(old_versions_are_left_out),
     };

@@ -106,10 +106,29 @@ static vyre_status look_at_extensions(opencl_device *device) {
     return VYRE_OK;
 }
 
+/* An option that lets a compiler assume what is not so, or NULL. What it makes of that depends on
+ * the code around an operation, so no probe finds it. */
+static const char *careless_option(const char *options) {
+    static const char *const rows[] = {"-cl-no-signed-zeros", "-cl-finite-math-only",
+                                       "-cl-unsafe-math-optimizations", "-cl-fast-relaxed-math"};
+    const char *found = NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        found = strstr(options, rows[i]) ? rows[i] : found;
+    }
+    return found;
+}
+
 static vyre_status choose_options(opencl_device *device) {
     opencl_info *info = &device->info;
     uint64_t floats = number(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof(cl_device_fp_config));
     vyre_option_info extra = vyre_option_describe(VYRE_OPTION_OPENCL_OPTIONS);
+    const char *careless = extra.from_environment ? careless_option(extra.text) : NULL;
+    if (careless) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave that option out",
+                                "VYRE_OPENCL_OPTIONS has `%s`, with which a compiler may change "
+                                "the results of floats where nothing can correct them",
+                                careless);
+    }
     int size = snprintf(
         info->options, sizeof info->options, "-w -cl-std=%s%s%s%s",
         info->target.order == OPENCL_ORDER_C11 ? "CL3.0" : "CL1.2",
