@@ -126,7 +126,9 @@ static const char *lack_of(const emit *e, const access *a) {
     if (a->is_wide && !e->target->has_atomics64) {
         return "atomics of 64 bits (cl_khr_int64_base_atomics)";
     }
-    if (a->is_wide && !is_plain && !e->target->has_atomics64_extended) {
+    /* The types of OpenCL 2.0 take both extensions. */
+    bool needs_both = !is_plain || e->target->order == OPENCL_ORDER_C11;
+    if (a->is_wide && needs_both && !e->target->has_atomics64_extended) {
         return "all atomics of 64 bits (cl_khr_int64_extended_atomics)";
     }
     if (a->ordering != VYRE_ORDERING_RELAXED && e->target->order == OPENCL_ORDER_NONE) {

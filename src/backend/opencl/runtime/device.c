@@ -106,16 +106,41 @@ static vyre_status look_at_extensions(opencl_device *device) {
     return VYRE_OK;
 }
 
-static void choose_options(opencl_device *device) {
+/* An option that lets a compiler assume what is not so, or NULL. What it makes of that depends on
+ * the code around an operation, so no probe finds it. */
+static const char *careless_option(const char *options) {
+    static const char *const rows[] = {"-cl-no-signed-zeros", "-cl-finite-math-only",
+                                       "-cl-unsafe-math-optimizations", "-cl-fast-relaxed-math"};
+    const char *found = NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        found = strstr(options, rows[i]) ? rows[i] : found;
+    }
+    return found;
+}
+
+static vyre_status choose_options(opencl_device *device) {
     opencl_info *info = &device->info;
     uint64_t floats = number(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof(cl_device_fp_config));
     vyre_option_info extra = vyre_option_describe(VYRE_OPTION_OPENCL_OPTIONS);
-    snprintf(info->options, sizeof info->options, "-w -cl-std=%s%s%s%s",
-             info->target.order == OPENCL_ORDER_C11 ? "CL3.0" : "CL1.2",
-             floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT
-                 ? " -cl-fp32-correctly-rounded-divide-sqrt"
-                 : "",
-             extra.from_environment ? " " : "", extra.from_environment ? extra.text : "");
+    const char *careless = extra.from_environment ? careless_option(extra.text) : NULL;
+    if (careless) {
+        return vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "leave that option out",
+                                "VYRE_OPENCL_OPTIONS has `%s`, with which a compiler may change "
+                                "the results of floats where nothing can correct them",
+                                careless);
+    }
+    int size = snprintf(
+        info->options, sizeof info->options, "-w -cl-std=%s%s%s%s",
+        info->target.order == OPENCL_ORDER_C11 ? "CL3.0" : "CL1.2",
+        floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT ? " -cl-fp32-correctly-rounded-divide-sqrt"
+                                                     : "",
+        extra.from_environment ? " " : "", extra.from_environment ? extra.text : "");
+    return size >= 0 && (size_t)size < sizeof info->options
+               ? VYRE_OK
+               : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give fewer options",
+                                  "VYRE_OPENCL_OPTIONS has too many options for the compiler of "
+                                  "%s: all of them have at most %zu characters",
+                                  info->found.name, sizeof info->options - 1);
 }
 
 static vyre_status look_at(opencl_device *device) {
@@ -133,7 +158,7 @@ static vyre_status look_at(opencl_device *device) {
     info->cache_bytes = number(device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof(cl_ulong));
     info->is_cpu = info->found.type & CL_DEVICE_TYPE_CPU;
     target->is_covered = info->is_cpu; /* a condition around all of it keeps it out of vectors */
-    choose_options(device);
+    VYRE_TRY(choose_options(device));
     snprintf(info->driver, sizeof info->driver, "%s %s", info->found.platform_name,
              info->found.driver);
     snprintf(info->version, sizeof info->version, "%s, %s", VYRE_VERSION_STRING, info->driver);

@@ -123,9 +123,16 @@ static void read_identity(opencl_found *found) {
     }
 }
 
+bool opencl_driver_suits(const char *version) {
+    unsigned major = 0, minor = 0;
+    return sscanf(version, "OpenCL %u.%u", &major, &minor) == 2 &&
+           (major > 1 || (major == 1 && minor >= 2));
+}
+
 /* False for one that cannot run what is compiled here. */
 static bool look_at(cl_platform_id platform, cl_device_id device, opencl_found *out) {
     cl_bool available = CL_FALSE, compiles = CL_FALSE, little = CL_FALSE;
+    char version[256];
     *out = (opencl_found){.platform = platform, .device = device};
     table.clGetDeviceInfo(device, CL_DEVICE_AVAILABLE, sizeof available, &available, NULL);
     table.clGetDeviceInfo(device, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiles, &compiles, NULL);
@@ -136,6 +143,10 @@ static bool look_at(cl_platform_id platform, cl_device_id device, opencl_found *
     read_text(device, CL_DRIVER_VERSION, out->driver, sizeof out->driver);
     table.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof out->platform_name - 1,
                             out->platform_name, NULL);
+    read_text(device, CL_DEVICE_VERSION, version, sizeof version);
+    if (!opencl_driver_suits(version)) { /* it may not have all of the functions */
+        return false;
+    }
     read_identity(out);
     return available && compiles && little && out->name[0];
 }

@@ -30,6 +30,9 @@ enum { OPENCL_MOST_DEVICES = 32 };
 VYRE_MUST_USE vyre_status opencl_driver_list(opencl_found out_devices[OPENCL_MOST_DEVICES],
                                              uint32_t *out_count);
 
+/* Whether a device of a version, such as "OpenCL 3.0 PoCL", has all that is used: OpenCL 1.2. */
+bool opencl_driver_suits(const char *version);
+
 /* Whether the devices of the last process were all software, and still are. */
 bool opencl_driver_known_software(void);
 

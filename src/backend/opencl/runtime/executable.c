@@ -46,21 +46,30 @@ static vyre_status find_kernel(opencl_executable *executable, const char *kind, 
                         vyre_program_name(executable->program));
 }
 
+/* The invocations of a workgroup that a kernel has room for; of the device where the driver does
+ * not say. */
+static size_t room_of(const opencl_device *device, cl_kernel kernel) {
+    size_t most = 0;
+    cl_int result = device->cl->clGetKernelWorkGroupInfo(
+        kernel, device->info.found.device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
+    return result || !most ? device->info.target.most_threads : most;
+}
+
 /* Finds the kernels. One that cannot have workgroups of its size is refused. */
 static vyre_status load_kernels(opencl_executable *executable) {
     opencl_device *device = executable->device;
-    const opencl_table *cl = device->cl;
     for (uint32_t i = 0; i < executable->phase_count; i++) {
         opencl_phase *phase = &executable->phases[i];
-        size_t most = 0;
         VYRE_TRY(find_kernel(executable, "phase", i, &phase->kernel));
+        size_t most = room_of(device, phase->kernel);
         if (phase->info.assumption_count) {
             VYRE_TRY(find_kernel(executable, "inner", i, &phase->inner));
+            size_t own = room_of(device, phase->inner);
+            most = own < most ? own : most;
         }
-        cl_int result =
-            cl->clGetKernelWorkGroupInfo(phase->kernel, device->info.found.device,
-                                         CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
-        if (!result && phase->info.threads > most) {
+        phase->most_threads =
+            most < device->info.target.most_threads ? most : device->info.target.most_threads;
+        if (phase->info.threads > most) {
             return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
                                     "use a smaller workgroup, or another device",
                                     "phase %u of `%s` needs workgroups of %u invocations, and %s "

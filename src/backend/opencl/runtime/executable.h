@@ -9,6 +9,7 @@
 typedef struct opencl_phase {
     opencl_phase_info info;
     cl_kernel kernel, inner; /* inner: NULL without assumptions */
+    size_t most_threads;     /* of a workgroup that both have room for */
     pthread_mutex_t lock;    /* from the first argument of a launch to the launch */
 } opencl_phase;
 

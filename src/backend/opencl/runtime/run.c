@@ -12,12 +12,12 @@
 #include "runtime/plan.h"
 
 enum {
-    THREADS = 256,           /* of a workgroup, where there is no clause */
-    CPU_THREADS = 1024,      /* the same where a thread runs all of them */
-    MOST_GROUPS = 65535,     /* of a launch, in y and z, on any device */
-    MOST_GROUPS_X = 1 << 30, /* the same in x */
-    MOST_QUEUED = 2048,      /* launches between two waits */
-    TIMED_GROUPS = 1 << 16,  /* groups of a launch of a run with a timeout */
+    THREADS = 256,          /* of a workgroup, where there is no clause */
+    CPU_THREADS = 1024,     /* the same where a thread runs all of them */
+    MOST_GROUPS = 65535,    /* of a launch, in y and z, on any device */
+    MOST_ITEMS = 1 << 30,   /* in a dimension of one: some devices count them in 32 bits */
+    MOST_QUEUED = 2048,     /* launches between two waits */
+    TIMED_GROUPS = 1 << 16, /* groups of a launch of a run with a timeout */
 };
 
 /* Everything by resource covers buffers and scratch arrays, which come first. */
@@ -236,8 +236,8 @@ static vyre_status launch_part(run *r, const launch *l) {
 static void choose_local(const run *r, const vyre_phase *phase, launch *l) {
     enum { NARROW = 16 };
     size_t threads = r->device->info.is_cpu ? CPU_THREADS : THREADS;
-    if (threads > r->device->info.target.most_threads) {
-        threads = r->device->info.target.most_threads;
+    if (threads > l->phase->most_threads) {
+        threads = l->phase->most_threads;
     }
     l->local[0] = threads;
     l->local[1] = l->local[2] = 1;
@@ -247,11 +247,25 @@ static void choose_local(const run *r, const vyre_phase *phase, launch *l) {
     }
 }
 
+/* The most groups of a part in each dimension. */
+static void choose_part(const run *r, const launch *l, uint64_t out_most[3]) {
+    uint64_t left = r->deadline_ns ? TIMED_GROUPS : UINT64_MAX;
+    for (int d = 0; d < 3; d++) {
+        uint64_t most = MOST_ITEMS / l->local[d];
+        most = d && most > MOST_GROUPS ? MOST_GROUPS : most;
+        most = most > left ? left : most;
+        out_most[d] = most;
+        left /= l->groups[d] < most ? l->groups[d] : most;
+        left = left ? left : 1;
+    }
+}
+
 /* Launches a phase in parts that a driver takes, and that are short enough to be stopped between
  * them. */
 static vyre_status launch_all(run *r, launch *l) {
-    const uint64_t most[3] = {r->deadline_ns ? TIMED_GROUPS : MOST_GROUPS_X, MOST_GROUPS,
-                              MOST_GROUPS};
+    uint64_t most[3];
+    choose_part(r, l, most);
+    bool is_divided = l->groups[0] > most[0] || l->groups[1] > most[1] || l->groups[2] > most[2];
     for (l->first[2] = 0; l->first[2] < l->groups[2]; l->first[2] += most[2]) {
         for (l->first[1] = 0; l->first[1] < l->groups[1]; l->first[1] += most[1]) {
             for (l->first[0] = 0; l->first[0] < l->groups[0]; l->first[0] += most[0]) {
@@ -260,7 +274,7 @@ static vyre_status launch_all(run *r, launch *l) {
                     l->count[d] = rest < most[d] ? rest : most[d];
                 }
                 VYRE_TRY(launch_part(r, l));
-                if (++r->queued >= MOST_QUEUED || (r->deadline_ns && l->count[0] == TIMED_GROUPS)) {
+                if (++r->queued >= MOST_QUEUED || (r->deadline_ns && is_divided)) {
                     VYRE_TRY(drain(r));
                 }
             }

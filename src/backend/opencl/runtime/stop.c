@@ -9,6 +9,12 @@ static void free_stop(opencl_device *device, opencl_stop *stop) {
     vyre_free(stop);
 }
 
+static vyre_status write_word(opencl_device *device, const opencl_stop *stop, cl_uint word) {
+    cl_int result = device->cl->clEnqueueWriteBuffer(device->control, stop->memory, CL_TRUE, 0,
+                                                     sizeof word, &word, 0, NULL, NULL);
+    return opencl_check(device, result, "telling a run whether to stop");
+}
+
 static vyre_status make(opencl_device *device, opencl_stop **out_stop) {
     enum { LINE = 128 }; /* of a cache, so that nobody else's word is near */
     opencl_stop *stop = vyre_alloc_zeroed(1, sizeof *stop);
@@ -23,8 +29,8 @@ static vyre_status make(opencl_device *device, opencl_stop **out_stop) {
         device->info.is_cpu && !stop->word
             ? vyre_no_memory("for a run with a timeout")
             : opencl_memory_make(device, stop->word ? LINE : 4, stop->word, &stop->memory);
-    if (!status && !stop->word) {
-        status = opencl_memory_zero(device, stop->memory, 0, 16);
+    if (!status && !stop->word) { /* at once: runs of others may be in the queue */
+        status = write_word(device, stop, 0);
     }
     if (status) {
         free_stop(device, stop);
@@ -58,15 +64,12 @@ void opencl_stop_give(opencl_device *device, opencl_stop *stop) {
 }
 
 vyre_status opencl_stop_set(opencl_device *device, opencl_stop *stop) {
-    static const cl_uint one = 1;
     stop->is_set = true;
     if (stop->word) {
         atomic_store(stop->word, 1);
         return VYRE_OK;
     }
-    cl_int result = device->cl->clEnqueueWriteBuffer(device->control, stop->memory, CL_TRUE, 0,
-                                                     sizeof one, &one, 0, NULL, NULL);
-    return opencl_check(device, result, "stopping a run");
+    return write_word(device, stop, 1);
 }
 
 void opencl_stops_free(opencl_device *device) {

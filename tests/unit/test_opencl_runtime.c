@@ -1,0 +1,285 @@
+/* What the opencl backend asks of a driver, with a driver that answers as others do: launches that
+ * every device takes, workgroups that a kernel has room for, stop words of devices whose memory is
+ * not the host's, and devices without f64. */
+#include <vyre/dispatch.h>
+#include <vyre/reference.h>
+
+#include "backend/opencl/runtime/dispatch.h"
+#include "backend/opencl/runtime/stop.h"
+#include "base/alloc.h"
+#include "runtime/plan.h"
+#include "tests/unit/opencl_check.h"
+
+static const opencl_table *real;
+static opencl_table table; /* the real one, with changes */
+
+/* What was launched. */
+static uint64_t launches, items, most_groups, most_items, most_local;
+static bool launches_run;
+static size_t kernel_threads; /* that a kernel has room for; 0: what the driver says */
+
+static cl_int CL_API_CALL count_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                                       const size_t *offset, const size_t *global,
+                                       const size_t *local, cl_uint wait_count,
+                                       const cl_event *waits, cl_event *event) {
+    uint64_t here = 1, groups = 1, threads = 1;
+    for (cl_uint d = 0; d < dimensions; d++) {
+        here *= global[d];
+        groups *= global[d] / local[d];
+        threads *= local[d];
+        most_items = global[d] > most_items ? global[d] : most_items;
+    }
+    launches++;
+    items += here;
+    most_groups = groups > most_groups ? groups : most_groups;
+    most_local = threads > most_local ? threads : most_local;
+    return launches_run ? real->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global,
+                                                       local, wait_count, waits, event)
+                        : CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL answer_threads(cl_kernel kernel, cl_device_id device,
+                                         cl_kernel_work_group_info what, size_t size, void *value,
+                                         size_t *out_size) {
+    if (what == CL_KERNEL_WORK_GROUP_SIZE && kernel_threads) {
+        memcpy(value, &kernel_threads, sizeof kernel_threads);
+        return CL_SUCCESS;
+    }
+    return real->clGetKernelWorkGroupInfo(kernel, device, what, size, value, out_size);
+}
+
+static cl_int CL_API_CALL refuse_fill(cl_command_queue queue, cl_mem memory, const void *pattern,
+                                      size_t pattern_size, size_t offset, size_t size,
+                                      cl_uint wait_count, const cl_event *waits, cl_event *event) {
+    (void)queue, (void)memory, (void)pattern, (void)pattern_size, (void)offset, (void)size;
+    (void)wait_count, (void)waits, (void)event;
+    return CL_OUT_OF_RESOURCES;
+}
+
+/* A device with that table; `is_cpu`: whether it works in memory of the host. */
+static opencl_device *open_device(bool is_cpu) {
+    opencl_device *device;
+    expect_ok(opencl_device_create(0, &device));
+    real = device->cl;
+    table = *real;
+    table.clEnqueueNDRangeKernel = count_launch;
+    table.clGetKernelWorkGroupInfo = answer_threads;
+    device->cl = &table;
+    device->info.is_cpu = device->info.target.is_covered = is_cpu;
+    launches = items = most_groups = most_items = most_local = 0;
+    launches_run = true;
+    kernel_threads = 0;
+    expect_ok(opencl_device_open(device));
+    return device;
+}
+
+/* Runs a program of one output; the caller frees its bytes. */
+static vyre_status run(opencl_device *device, const vyre_program *program, const vyre_input *inputs,
+                       size_t count, const vyre_dispatch_config *config, vyre_output *output) {
+    static const vyre_dispatch_config usual;
+    opencl_executable *executable;
+    vyre_plan plan;
+    expect_ok(opencl_executable_make(device, program, NULL, 0, NULL, &executable));
+    expect_ok(vyre_plan_init(&plan, program, inputs, count, config ? config : &usual));
+    uint64_t bytes = vyre_plan_output_bytes(&plan, 0);
+    *output = (vyre_output){vyre_alloc_zeroed(bytes + 1, 1), bytes};
+    assert_non_null(output->data);
+    const vyre_call call = vyre_plan_call(&plan, inputs, NULL);
+    vyre_status status = opencl_dispatch(executable, &call, output, NULL);
+    vyre_plan_deinit(&plan);
+    opencl_executable_release(executable);
+    return status;
+}
+
+/* Only counts what would be launched. */
+static void count_only(const char *text, double timeout_s) {
+    vyre_program *program = contract_program(text);
+    opencl_device *device = open_device(true);
+    const vyre_dispatch_config config = {.timeout_ns = (uint64_t)(timeout_s * 1e9)};
+    vyre_output output;
+    launches_run = false;
+    expect_ok(run(device, program, NULL, 0, &config, &output));
+    vyre_free(output.data);
+    opencl_device_free(device);
+    vyre_program_release(program);
+}
+
+/* A launch cannot be stopped where nothing loops, so no launch of such a run is long. */
+static void launches_of_runs_with_a_timeout_are_short(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "program flat(y: out buffer<u32>[1]) over (1, 60000, 60000) { y[gid.y + gid.z] = 1; }",
+        "program wide(y: out buffer<u32>[1]) over (60000, 60000) { y[gid.x + gid.y] = 1; }",
+        "program deep(y: out buffer<u32>[1]) over (1000, 1000, 3600) { y[gid.y] = 1; }"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        count_only(texts[i], 1000);
+        assert_int_equal(items, 3600000000u);
+        assert_true(most_groups <= 1 << 16);
+    }
+}
+
+/* Some devices count work-items of a dimension in 32 bits. */
+static void launches_have_few_items(void **state) {
+    (void)state;
+    count_only("program tall(y: out buffer<u32>[1]) over (30000000, 256) workgroup 1, 256 { "
+               "y[gid.x] = 1; }",
+               0);
+    assert_int_equal(items, 30000000ull * 256);
+    assert_true(most_items < (uint64_t)1 << 32);
+}
+
+/* A kernel may have room for fewer invocations than its device. */
+static void workgroups_fit_the_kernel(void **state) {
+    (void)state;
+    enum { ROOM = 48, LENGTH = 1000 };
+    vyre_program *program = contract_program(TWICE);
+    uint32_t x[LENGTH];
+    contract_numbers(x, LENGTH);
+    const vyre_input input = {x, sizeof x};
+    for (int is_cpu = 0; is_cpu < 2; is_cpu++) {
+        opencl_device *device = open_device(is_cpu);
+        vyre_output output;
+        kernel_threads = ROOM;
+        expect_ok(run(device, program, &input, 1, NULL, &output));
+        assert_true(most_local <= ROOM);
+        for (uint32_t i = 0; i < LENGTH; i++) {
+            assert_int_equal(((uint32_t *)output.data)[i], 2 * x[i]);
+        }
+        vyre_free(output.data);
+        opencl_device_free(device);
+    }
+    vyre_program_release(program);
+}
+
+/* The word is 0 before the run is submitted. Work that stands in the queue in front of it has no
+ * say in that: it would come after the word was set. */
+static void stop_words_do_not_wait_for_runs(void **state) {
+    (void)state;
+    opencl_device *device = open_device(false);
+    opencl_stop *stop;
+    cl_uint word = 7;
+    table.clEnqueueFillBuffer = refuse_fill;
+    expect_ok(opencl_stop_take(device, &stop));
+    assert_int_equal(table.clEnqueueReadBuffer(device->control, stop->memory, CL_TRUE, 0,
+                                               sizeof word, &word, 0, NULL, NULL),
+                     CL_SUCCESS);
+    assert_int_equal(word, 0);
+    opencl_stop_give(device, stop);
+    opencl_device_free(device);
+}
+
+/* Devices with memory of their own, without f64: as on a GPU. */
+static void other_devices_give_the_same_bytes(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        TWICE,
+        "program sides(x: buffer<u32>, y: out buffer<u32>[len(x)]) over (3, 7, 5) { "
+        "y[gid.x + 3 * (gid.y + 7 * gid.z)] = x[gid.x] + gid.y * gid.z; }",
+        "program wide(x: buffer<u32>, y: out buffer<f64>[len(x)]) over x { "
+        "let v = f64(x[gid]) / 3.0; y[gid] = select(x[gid] % 2 == 0, -v, min(sqrt(v), 9.5)); }",
+        "program group(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x workgroup 24 { "
+        "shared s: u32[24]; if in_domain { s[lid] = x[gid]; } barrier; "
+        "if in_domain { y[gid] = s[23 - lid] + wid; } }",
+    };
+    uint32_t x[257];
+    contract_numbers(x, 257);
+    const vyre_input input = {x, sizeof x};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        vyre_program *program = contract_program(texts[i]);
+        opencl_device *device = open_device(false);
+        vyre_outputs expected;
+        vyre_output output;
+        device->info.target.has_f64 = false;
+        device->corrections.f64 = VYRE_CORRECT_ABSENT;
+        expect_ok(vyre_reference_run(program, &input, 1, NULL, NULL, &expected));
+        expect_ok(run(device, program, &input, 1, NULL, &output));
+        assert_int_equal(output.size, expected.items[0].size);
+        assert_memory_equal(output.data, expected.items[0].data, output.size);
+        vyre_free(output.data);
+        vyre_outputs_free(&expected);
+        opencl_device_free(device);
+        vyre_program_release(program);
+    }
+}
+
+/* Options that are cut off are others. */
+static void long_options_are_refused(void **state) {
+    (void)state;
+    char text[600];
+    opencl_device *device;
+    memset(text, ' ', sizeof text);
+    text[sizeof text - 1] = '\0';
+    setenv("VYRE_OPENCL_OPTIONS", text, 1);
+    expect_fail(opencl_device_create(0, &device), VYRE_STATUS_INVALID_ARGUMENT,
+                "VYRE_OPENCL_OPTIONS");
+    unsetenv("VYRE_OPENCL_OPTIONS");
+}
+
+/* What a compiler does with them depends on the code around, so the probe may not see it. */
+static void careless_options_are_refused(void **state) {
+    (void)state;
+    static const char *const options[] = {
+        "-cl-no-signed-zeros", "-cl-mad-enable -cl-finite-math-only",
+        "-cl-unsafe-math-optimizations", "-cl-fast-relaxed-math -w"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        opencl_device *device;
+        setenv("VYRE_OPENCL_OPTIONS", options[i], 1);
+        expect_fail(opencl_device_create(0, &device), VYRE_STATUS_INVALID_ARGUMENT,
+                    "may change the results");
+    }
+    unsetenv("VYRE_OPENCL_OPTIONS");
+}
+
+/* Atomics of OpenCL 2.0 have types of 64 bits where both extensions are there. */
+static void wide_atomics_need_both_extensions(void **state) {
+    (void)state;
+    vyre_program *program = contract_program(
+        "program sums(y: out buffer<u64>[1]) over 9 { atomic_add(y[0], u64(gid)); }");
+    for (int has_both = 0; has_both < 2; has_both++) {
+        opencl_target target = opencl_any_target();
+        opencl_phase_info info = {0};
+        vyre_strbuf text = {0};
+        target.has_atomics64_extended = has_both;
+        vyre_status status = opencl_emit(program, &target, &text, &info);
+        if (has_both) {
+            expect_ok(status);
+        } else {
+            expect_fail(status, VYRE_STATUS_UNSUPPORTED, "cl_khr_int64_extended_atomics");
+        }
+        opencl_infos_free(&info, 1);
+        vyre_strbuf_free(&text);
+    }
+    vyre_program_release(program);
+}
+
+static void old_versions_are_left_out(void **state) {
+    (void)state;
+    assert_false(opencl_driver_suits("OpenCL 1.1 Old Driver 7"));
+    assert_false(opencl_driver_suits("OpenCL 1.0"));
+    assert_false(opencl_driver_suits(""));
+    assert_true(opencl_driver_suits("OpenCL 1.2 CUDA"));
+    assert_true(opencl_driver_suits("OpenCL 2.0 "));
+    assert_true(opencl_driver_suits("OpenCL 3.0 PoCL"));
+    assert_true(opencl_driver_suits("OpenCL 10.0"));
+}
+
+int main(int argc, char **argv) {
+    if (!opencl_check_available()) {
+        return OPENCL_SKIPPED;
+    }
+    if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(launches_of_runs_with_a_timeout_are_short),
+        cmocka_unit_test(launches_have_few_items),
+        cmocka_unit_test(workgroups_fit_the_kernel),
+        cmocka_unit_test(stop_words_do_not_wait_for_runs),
+        cmocka_unit_test(other_devices_give_the_same_bytes),
+        cmocka_unit_test(long_options_are_refused),
+        cmocka_unit_test(careless_options_are_refused),
+        cmocka_unit_test(wide_atomics_need_both_extensions),
+        cmocka_unit_test(old_versions_are_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
