@@ -142,7 +142,8 @@ static void loops_are_those_of_the_reference(void **state) {
     vyre_device_release(device);
 }
 
-/* A driver may count turns that nobody asked for. Who gives up says so, and nobody gives up early. */
+/* A driver may count turns that nobody asked for. Who gives up says so, and nobody gives up early.
+ */
 static void long_loops_are_whole_or_refused(void **state) {
     (void)state;
     static const char *const texts[] = {EMPTY_LOOPS, SKIPPED_LOOPS, SHORT_LOOPS};
