@@ -94,6 +94,19 @@ static void texts_are_valid(void **state) {
     check_folder("bench/kernels");
 }
 
+/* What one entry point keeps in its first block is not there for the next. */
+static void entry_points_stand_alone(void **state) {
+    (void)state;
+    static const char text[] =
+        "program both(x: inout buffer<f32>, y: inout buffer<f64>) { "
+        "phase over x { x[gid] = x[gid] * 0.0; } phase over x { x[gid] = x[gid] + 0.0; } "
+        "phase over y { y[gid] = y[gid] * 0.0; } phase over y { y[gid] = y[gid] + 0.0; } }";
+    vyre_module *module;
+    expect_ok(vyre_module_parse("test.vyre", text, strlen(text), NULL, &module));
+    spirv_check(vyre_module_program(module, 0));
+    vyre_module_free(module);
+}
+
 /* The programs of the operations of the library. */
 static void library_is_valid(void **state) {
     (void)state;
@@ -167,6 +180,7 @@ int main(void) {
         cmocka_unit_test(samples_are_valid),         cmocka_unit_test(operations_are_valid),
         cmocka_unit_test(texts_are_valid),           cmocka_unit_test(library_is_valid),
         cmocka_unit_test(random_programs_are_valid), cmocka_unit_test(texts_of_modules_assemble),
+        cmocka_unit_test(entry_points_stand_alone),
     };
     if (!spirv_has_tool("spirv-val") || !spirv_has_tool("spirv-as")) {
         print_message("skipped: there is no spirv-val or no spirv-as on the PATH\n");

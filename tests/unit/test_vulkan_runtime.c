@@ -50,6 +50,20 @@
     "program forever_while(x: inout buffer<u32>) { "                                               \
     "repeat while x[0] { phase over x { x[gid] = x[gid] | 1; } } }"
 
+/* Loops that end at once, and loops that no invocation comes to. */
+#define EMPTY_LOOPS                                                                                \
+    "program empty_loops(m: u32, n: u32, x: inout buffer<u32>) over x { var s = x[gid]; "          \
+    "for i in 0..n { for j in 0..m { s = s * 3 + x[j]; } for j in 0..m { s = s ^ x[j + 1]; } "     \
+    "s = s * 3 + i; } x[gid] = s; }"
+#define SKIPPED_LOOPS                                                                              \
+    "program skipped_loops(m: u32, n: u32, x: inout buffer<u32>) over x { var s = x[gid]; "        \
+    "for i in 0..n { if m != 0 { for j in 0..m { s = s * 3 + x[j]; } "                             \
+    "for j in 0..m { for k in 0..j { s = s ^ x[k]; } } } s = s * 3 + i; } x[gid] = s; }"
+#define SHORT_LOOPS                                                                                \
+    "program short_loops(m: u32, n: u32, x: inout buffer<u32>) over x workgroup 48 { "             \
+    "var s = x[gid]; for i in 0..n { for j in 0..3 { for k in 0..2 { if s == m + k { break; } "    \
+    "s = s * 3 + j; } } if lid % 5 == 1 { for j in 0..m { s += x[j]; } } } x[gid] = s; }"
+
 enum { LENGTH = 1003 };
 
 static void programs_on(vyre_device *device) {
@@ -124,6 +138,32 @@ static void loops_are_those_of_the_reference(void **state) {
             const vyre_input inputs[] = {{&left, sizeof left}, {y, sizeof y}};
             expect_reference(device, loops[p], inputs, 2);
         }
+    }
+    vyre_device_release(device);
+}
+
+/* A driver may count turns that nobody asked for. Who gives up says so, and nobody gives up early.
+ */
+static void long_loops_are_whole_or_refused(void **state) {
+    (void)state;
+    static const char *const texts[] = {EMPTY_LOOPS, SKIPPED_LOOPS, SHORT_LOOPS};
+    static const uint32_t turns[] = {100, 8000, 16000, 22000, 33000, 70000};
+    vyre_device *device = vulkan_check_open();
+    for (size_t i = 0; i < 18; i++) {
+        uint32_t m = 0, n = turns[i % 6], x[100];
+        contract_numbers(x, 100);
+        const vyre_input inputs[] = {{&m, 4}, {&n, 4}, {x, sizeof x}};
+        vyre_program *program = contract_program(texts[i / 6]);
+        vyre_outputs outputs;
+        vyre_status status = vyre_device_dispatch(device, program, inputs, 3, NULL, &outputs);
+        if (i % 6 && vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED) {
+            expect_fail(status, VYRE_STATUS_UNSUPPORTED, "turns");
+        } else {
+            expect_ok(status);
+            expect_reference(device, texts[i / 6], inputs, 3);
+        }
+        vyre_outputs_free(&outputs);
+        vyre_program_release(program);
     }
     vyre_device_release(device);
 }
@@ -405,6 +445,7 @@ int main(void) {
         cmocka_unit_test(runs_give_the_bytes_of_the_reference),
         cmocka_unit_test(copies_give_the_bytes_of_the_reference),
         cmocka_unit_test(loops_are_those_of_the_reference),
+        cmocka_unit_test(long_loops_are_whole_or_refused),
         cmocka_unit_test(memory_is_used_in_place),
         cmocka_unit_test(enqueued_runs_keep_their_order),
         cmocka_unit_test(kernels_end_at_their_timeout),

@@ -15,6 +15,15 @@ uint32_t spirv_constant_iterations(const vyre_ir *ir, uint32_t loop) {
     return (uint32_t)iterations_of(ir, loop);
 }
 
+uint32_t spirv_loops_within(const vyre_ir *ir, vyre_block block) {
+    uint32_t count = 0;
+    for (uint32_t inst = block.first; inst < block.end; inst++) {
+        uint32_t op = ir->insts[inst].op;
+        count += vyre_op_is_loop(op) || op == VYRE_OP_CLEAR;
+    }
+    return count;
+}
+
 bool spirv_ends_soon(const vyre_ir *ir, uint32_t loop) {
     enum { FEW = 1024 };
     uint64_t all = iterations_of(ir, loop);

@@ -2,6 +2,7 @@
 #ifndef VYRE_SPIRV_ANALYSE_H
 #define VYRE_SPIRV_ANALYSE_H
 
+#include "ir/lookup.h"
 #include "pass/nan.h"
 #include "pass/range.h"
 
@@ -47,5 +48,7 @@ static inline bool spirv_is_inside(const spirv_facts *facts, uint32_t inst) {
 bool spirv_ends_soon(const vyre_ir *ir, uint32_t loop);
 /* How many iterations it has at most; 0 if that is not known. */
 uint32_t spirv_constant_iterations(const vyre_ir *ir, uint32_t loop);
+/* Loops that stand in a block, at any depth, with those that clear a private array. */
+uint32_t spirv_loops_within(const vyre_ir *ir, vyre_block block);
 
 #endif

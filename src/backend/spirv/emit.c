@@ -261,7 +261,8 @@ static void write_entry(emit *e, bool alone) {
     char name[32];
     snprintf(name, sizeof name, "phase_%u", e->phase_index);
     spirv_begin_function(b, function);
-    e->stop = e->counters = e->turns = e->ticket = 0;
+    e->stop = e->counters = e->turns = e->ticket = 0; /* ids of another entry point */
+    e->hidden_zeros[0] = e->hidden_zeros[1] = 0;
     choose_launch(e);
     read_frame(e);
     spirv_emit_declare_arrays(e);

@@ -329,6 +329,12 @@ static void count_on(emit *e, const counting *c) {
     }
 }
 
+/* What an iteration counts for: itself and, for each loop in it, the turn that finds the end, which
+ * a driver that runs all branches takes even where nobody comes to that loop. */
+static uint32_t turns_of(const emit *e, uint32_t inst) {
+    return 1 + spirv_loops_within(e->ir, vyre_body_block(e->ir, inst));
+}
+
 static void write_loop(emit *e, uint32_t inst) {
     spirv_builder *b = &e->b;
     bool counts = e->ir->insts[inst].op == VYRE_OP_FOR;
@@ -338,7 +344,7 @@ static void write_loop(emit *e, uint32_t inst) {
     declare_carried(e, inst);
     store_all(e, vyre_loop_arg(e->ir, inst, 0), vyre_loop_initial(e->ir, inst));
     if (is_short) {
-        spirv_emit_turns(e, spirv_constant_iterations(e->ir, inst));
+        spirv_emit_turns(e, spirv_constant_iterations(e->ir, inst) * turns_of(e, inst));
     }
     if (counts) {
         begin_counting(e, inst, &c);
@@ -350,7 +356,7 @@ static void write_loop(emit *e, uint32_t inst) {
         check_range(e, inst, &c, exit);
     }
     if (!is_short) {
-        spirv_emit_poll(e);
+        spirv_emit_poll(e, turns_of(e, inst));
     }
     open_block(e, inst, exit, latch);
     load_all(e, vyre_carried_args(e->ir, inst));

@@ -163,7 +163,10 @@ static spv_id find_open(emit *e) {
     return all_inside;
 }
 
-static void write_group(emit *e) {
+/* `loops`: those that stand around the group. Each takes a turn that does something and one that
+ * finds the end. */
+static void write_group(emit *e, uint32_t loops) {
+    spirv_emit_turns(e, 2 * loops + spirv_loops_within(e->ir, vyre_phase_block(e->phase)));
     if (!e->phase->workgroup[0]) {
         spv_id behind = spirv_begin_if(&e->b, find_open(e));
         spirv_emit_body(e);
@@ -201,8 +204,7 @@ static void write_strides(emit *e) {
     if (e->facts.has_loops) {
         spirv_emit_stop_check(e);
     }
-    spirv_emit_turns(e, dimensions); /* of all three loops, in the innermost */
-    write_group(e);
+    write_group(e, dimensions);
     if (spirv_emit_has_shared(e)) {
         spirv_emit_barrier(e); /* who is still in the last group may use what the next one clears */
     }
@@ -262,7 +264,6 @@ static void write_tickets(emit *e) {
     SPIRV_LINE(b, SPV_LoopMerge, exit, latch, 0);
     spirv_place(b, body);
     spirv_emit_stop_check(e);
-    spirv_emit_turns(e, 1);
     spv_id ticket = take_ticket(e, is_first);
     spirv_branch(b, spirv_two(b, SPV_ULessThan, SPIRV_BOOL, ticket, all), run, exit);
     spirv_place(b, run);
@@ -273,7 +274,7 @@ static void write_tickets(emit *e) {
         e->group[d] = more ? spirv_two(b, SPV_UMod, SPIRV_U32, rest, side) : rest;
         rest = more ? spirv_two(b, SPV_UDiv, SPIRV_U32, rest, side) : rest;
     }
-    write_group(e);
+    write_group(e, 1);
     spirv_emit_barrier(e); /* everybody has read the ticket, and is through with shared arrays */
     spirv_place(b, latch);
     spirv_jump(b, head);
@@ -302,7 +303,7 @@ void spirv_emit_groups(emit *e) {
         for (uint32_t d = 0; d < e->phase->dimensions; d++) {
             e->group[d] = given_side(e, SPV_B_WorkgroupId, d);
         }
-        write_group(e);
+        write_group(e, 0);
     } else {
         write_strides(e);
     }

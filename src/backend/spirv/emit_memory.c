@@ -239,7 +239,7 @@ void spirv_emit_clear(emit *e, uint32_t resource) {
         return;
     }
     spv_id type = spirv_pointer(b, SPV_S_Function, spirv_type(b, kind)), one = spirv_u32(b, 1);
-    spirv_emit_turns(e, length);
+    spirv_emit_turns(e, length + 1);
     spirv_turns turns = spirv_begin_turns(b, spirv_u32(b, 0), one, spirv_u32(b, length));
     const uint32_t place[] = {variable, turns.now};
     spv_id pointer = spirv_value(b, SPV_AccessChain, type, place, 2);

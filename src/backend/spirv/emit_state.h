@@ -93,8 +93,8 @@ spv_id spirv_emit_counters(emit *e);
 void spirv_emit_stop_check(emit *e);
 /* Counts iterations of a loop on devices that do not allow any number. */
 void spirv_emit_turns(emit *e, uint32_t count);
-/* The same, and looks once in a while whether to stop. */
-void spirv_emit_poll(emit *e);
+/* The same for one iteration, which counts for so many; looks once in a while whether to stop. */
+void spirv_emit_poll(emit *e, uint32_t count);
 
 /* An operand as it is; as bits, or a truth; as a number of floats. */
 spirv_slot spirv_emit_operand(emit *e, uint32_t operand);

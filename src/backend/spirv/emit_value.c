@@ -139,13 +139,19 @@ void spirv_emit_turns(emit *e, uint32_t count) {
     }
 }
 
-void spirv_emit_poll(emit *e) {
-    enum { BETWEEN = 64 }; /* iterations from one look to the next */
+/* Whether the number that turns grew to by `count` has passed a multiple of a power of two. */
+static spv_id has_passed(emit *e, spv_id turns, uint32_t count, uint32_t power) {
     spirv_builder *b = &e->b;
-    spv_id turns = count_turns(e, 1);
-    spv_id rest = spirv_two(b, SPV_BitwiseAnd, SPIRV_U32, turns, spirv_u32(b, BETWEEN - 1));
-    spv_id due = spirv_two(b, SPV_IEqual, SPIRV_BOOL, rest, spirv_u32(b, 0));
-    spv_id behind = spirv_begin_if(b, due);
+    spv_id rest = spirv_two(b, SPV_BitwiseAnd, SPIRV_U32, turns, spirv_u32(b, power - 1));
+    return spirv_two(b, SPV_ULessThan, SPIRV_BOOL, rest, spirv_u32(b, count));
+}
+
+void spirv_emit_poll(emit *e, uint32_t count) {
+    enum { BETWEEN = 64 }; /* turns from one look to the next */
+    spirv_builder *b = &e->b;
+    count = e->most_turns ? count : 1;
+    spv_id turns = count_turns(e, count);
+    spv_id behind = spirv_begin_if(b, has_passed(e, turns, count, BETWEEN));
     spirv_emit_stop_check(e);
     spirv_end_if(b, behind);
 }
