@@ -151,6 +151,42 @@ static void workgroups_fit_the_kernel(void **state) {
     vyre_program_release(program);
 }
 
+/* A CPU has the private arrays of a workgroup on the stack of a thread. */
+static void private_arrays_fit_the_stack(void **state) {
+    (void)state;
+    enum { LENGTH = 3000 };
+    vyre_program *free_one = contract_program(
+        "program large(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x { var p: u32[16384]; "
+        "for i in 0..9u { p[(x[gid] + i) % 16384] = i + gid; } y[gid] = p[(x[gid] + 8) % 16384]; "
+        "}");
+    vyre_program *fixed = contract_program(
+        "program large(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x workgroup 1024 { "
+        "var p: u32[16384]; p[lid] = gid; barrier; if in_domain { y[gid] = p[x[gid]]; } }");
+    uint32_t x[LENGTH];
+    contract_numbers(x, LENGTH);
+    const vyre_input input = {x, sizeof x};
+    opencl_device *device = open_device(true);
+    opencl_executable *executable;
+    vyre_output output;
+    if (device->info.found.type & CL_DEVICE_TYPE_CPU) {
+        assert_true(device->info.private_bytes);
+    } else {
+        device->info.private_bytes = 1 << 22;
+    }
+    expect_ok(run(device, free_one, &input, 1, NULL, &output));
+    assert_true(most_local * 65536 <= device->info.private_bytes);
+    for (uint32_t i = 0; i < LENGTH; i++) {
+        assert_int_equal(((uint32_t *)output.data)[i], i + 8);
+    }
+    device->info.private_bytes = 1 << 22;
+    expect_fail(opencl_executable_make(device, fixed, NULL, 0, NULL, &executable),
+                VYRE_STATUS_UNSUPPORTED, "room for 64 of them");
+    vyre_free(output.data);
+    opencl_device_free(device);
+    vyre_program_release(free_one);
+    vyre_program_release(fixed);
+}
+
 /* The word is 0 before the run is submitted. Work that stands in the queue in front of it has no
  * say in that: it would come after the word was set. */
 static void stop_words_do_not_wait_for_runs(void **state) {
@@ -274,6 +310,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(launches_of_runs_with_a_timeout_are_short),
         cmocka_unit_test(launches_have_few_items),
         cmocka_unit_test(workgroups_fit_the_kernel),
+        cmocka_unit_test(private_arrays_fit_the_stack),
         cmocka_unit_test(stop_words_do_not_wait_for_runs),
         cmocka_unit_test(other_devices_give_the_same_bytes),
         cmocka_unit_test(long_options_are_refused),
