@@ -204,6 +204,34 @@ static void stop_words_do_not_wait_for_runs(void **state) {
     opencl_device_free(device);
 }
 
+/* A command of another queue sets the word while kernels run: with a barrier behind the loop, and
+ * without. */
+static void commands_stop_runs(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "program endless(go: buffer<u32>, y: out buffer<u32>[len(go)]) over go { var n = 0u; "
+        "loop { if go[n % 2] == 0 { break; } n += 1; } y[gid] = n; }",
+        "program endless(go: buffer<u32>, y: out buffer<u32>[len(go)]) over go workgroup 8 { "
+        "shared s: u32[8]; var n = lid; loop { if go[n % 2] == 0 { break; } n += 1; } "
+        "s[lid] = n; barrier; y[gid] = s[7 - lid]; }"};
+    uint32_t go[CONTRACT_LENGTH];
+    contract_numbers(go, CONTRACT_LENGTH);
+    const vyre_input input = {go, sizeof go};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        vyre_program *program = contract_program(texts[i]);
+        opencl_device *device = open_device(false);
+        const vyre_dispatch_config config = {.timeout_ns = 100000000};
+        vyre_output output = {0};
+        if (device->info.compute_units > 1) { /* a single one may be busy with the kernel */
+            expect_fail(run(device, program, &input, 1, &config, &output), VYRE_STATUS_TIMEOUT,
+                        "took longer than its timeout");
+        }
+        vyre_free(output.data);
+        opencl_device_free(device);
+        vyre_program_release(program);
+    }
+}
+
 /* Devices with memory of their own, without f64: as on a GPU. */
 static void other_devices_give_the_same_bytes(void **state) {
     (void)state;
@@ -312,6 +340,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(workgroups_fit_the_kernel),
         cmocka_unit_test(private_arrays_fit_the_stack),
         cmocka_unit_test(stop_words_do_not_wait_for_runs),
+        cmocka_unit_test(commands_stop_runs),
         cmocka_unit_test(other_devices_give_the_same_bytes),
         cmocka_unit_test(long_options_are_refused),
         cmocka_unit_test(careless_options_are_refused),
