@@ -279,6 +279,20 @@ static void long_options_are_refused(void **state) {
     unsetenv("VYRE_OPENCL_OPTIONS");
 }
 
+/* A compiler that refuses all code may do so because of what it was told. */
+static void options_are_named_where_code_is_refused(void **state) {
+    (void)state;
+    vyre_program *program = contract_program(TWICE);
+    opencl_executable *executable;
+    setenv("VYRE_OPENCL_OPTIONS", "-no-such-option", 1);
+    opencl_device *device = open_device(true);
+    expect_fail(opencl_executable_make(device, program, NULL, 0, NULL, &executable),
+                VYRE_STATUS_BACKEND, "Fix: unset VYRE_OPENCL_OPTIONS");
+    unsetenv("VYRE_OPENCL_OPTIONS");
+    opencl_device_free(device);
+    vyre_program_release(program);
+}
+
 /* What a compiler does with them depends on the code around, so the probe may not see it. */
 static void careless_options_are_refused(void **state) {
     (void)state;
@@ -343,6 +357,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(commands_stop_runs),
         cmocka_unit_test(other_devices_give_the_same_bytes),
         cmocka_unit_test(long_options_are_refused),
+        cmocka_unit_test(options_are_named_where_code_is_refused),
         cmocka_unit_test(careless_options_are_refused),
         cmocka_unit_test(wide_atomics_need_both_extensions),
         cmocka_unit_test(old_versions_are_left_out),
