@@ -151,6 +151,42 @@ static void workgroups_fit_the_kernel(void **state) {
     vyre_program_release(program);
 }
 
+/* A CPU has the private arrays of a workgroup on the stack of a thread. */
+static void private_arrays_fit_the_stack(void **state) {
+    (void)state;
+    enum { LENGTH = 3000 };
+    vyre_program *free_one = contract_program(
+        "program large(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x { var p: u32[16384]; "
+        "for i in 0..9u { p[(x[gid] + i) % 16384] = i + gid; } y[gid] = p[(x[gid] + 8) % 16384]; "
+        "}");
+    vyre_program *fixed = contract_program(
+        "program large(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x workgroup 1024 { "
+        "var p: u32[16384]; p[lid] = gid; barrier; if in_domain { y[gid] = p[x[gid]]; } }");
+    uint32_t x[LENGTH];
+    contract_numbers(x, LENGTH);
+    const vyre_input input = {x, sizeof x};
+    opencl_device *device = open_device(true);
+    opencl_executable *executable;
+    vyre_output output;
+    if (device->info.found.type & CL_DEVICE_TYPE_CPU) {
+        assert_true(device->info.private_bytes);
+    } else {
+        device->info.private_bytes = 1 << 22;
+    }
+    expect_ok(run(device, free_one, &input, 1, NULL, &output));
+    assert_true(most_local * 65536 <= device->info.private_bytes);
+    for (uint32_t i = 0; i < LENGTH; i++) {
+        assert_int_equal(((uint32_t *)output.data)[i], i + 8);
+    }
+    device->info.private_bytes = 1 << 22;
+    expect_fail(opencl_executable_make(device, fixed, NULL, 0, NULL, &executable),
+                VYRE_STATUS_UNSUPPORTED, "room for 64 of them");
+    vyre_free(output.data);
+    opencl_device_free(device);
+    vyre_program_release(free_one);
+    vyre_program_release(fixed);
+}
+
 /* The word is 0 before the run is submitted. Work that stands in the queue in front of it has no
  * say in that: it would come after the word was set. */
 static void stop_words_do_not_wait_for_runs(void **state) {
@@ -166,6 +202,34 @@ static void stop_words_do_not_wait_for_runs(void **state) {
     assert_int_equal(word, 0);
     opencl_stop_give(device, stop);
     opencl_device_free(device);
+}
+
+/* A command of another queue sets the word while kernels run: with a barrier behind the loop, and
+ * without. */
+static void commands_stop_runs(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "program endless(go: buffer<u32>, y: out buffer<u32>[len(go)]) over go { var n = 0u; "
+        "loop { if go[n % 2] == 0 { break; } n += 1; } y[gid] = n; }",
+        "program endless(go: buffer<u32>, y: out buffer<u32>[len(go)]) over go workgroup 8 { "
+        "shared s: u32[8]; var n = lid; loop { if go[n % 2] == 0 { break; } n += 1; } "
+        "s[lid] = n; barrier; y[gid] = s[7 - lid]; }"};
+    uint32_t go[CONTRACT_LENGTH];
+    contract_numbers(go, CONTRACT_LENGTH);
+    const vyre_input input = {go, sizeof go};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        vyre_program *program = contract_program(texts[i]);
+        opencl_device *device = open_device(false);
+        const vyre_dispatch_config config = {.timeout_ns = 100000000};
+        vyre_output output = {0};
+        if (device->info.compute_units > 1) { /* a single one may be busy with the kernel */
+            expect_fail(run(device, program, &input, 1, &config, &output), VYRE_STATUS_TIMEOUT,
+                        "took longer than its timeout");
+        }
+        vyre_free(output.data);
+        opencl_device_free(device);
+        vyre_program_release(program);
+    }
 }
 
 /* Devices with memory of their own, without f64: as on a GPU. */
@@ -213,6 +277,20 @@ static void long_options_are_refused(void **state) {
     expect_fail(opencl_device_create(0, &device), VYRE_STATUS_INVALID_ARGUMENT,
                 "VYRE_OPENCL_OPTIONS");
     unsetenv("VYRE_OPENCL_OPTIONS");
+}
+
+/* A compiler that refuses all code may do so because of what it was told. */
+static void options_are_named_where_code_is_refused(void **state) {
+    (void)state;
+    vyre_program *program = contract_program(TWICE);
+    opencl_executable *executable;
+    setenv("VYRE_OPENCL_OPTIONS", "-no-such-option", 1);
+    opencl_device *device = open_device(true);
+    expect_fail(opencl_executable_make(device, program, NULL, 0, NULL, &executable),
+                VYRE_STATUS_BACKEND, "Fix: unset VYRE_OPENCL_OPTIONS");
+    unsetenv("VYRE_OPENCL_OPTIONS");
+    opencl_device_free(device);
+    vyre_program_release(program);
 }
 
 /* What a compiler does with them depends on the code around, so the probe may not see it. */
@@ -274,9 +352,12 @@ int main(int argc, char **argv) {
         cmocka_unit_test(launches_of_runs_with_a_timeout_are_short),
         cmocka_unit_test(launches_have_few_items),
         cmocka_unit_test(workgroups_fit_the_kernel),
+        cmocka_unit_test(private_arrays_fit_the_stack),
         cmocka_unit_test(stop_words_do_not_wait_for_runs),
+        cmocka_unit_test(commands_stop_runs),
         cmocka_unit_test(other_devices_give_the_same_bytes),
         cmocka_unit_test(long_options_are_refused),
+        cmocka_unit_test(options_are_named_where_code_is_refused),
         cmocka_unit_test(careless_options_are_refused),
         cmocka_unit_test(wide_atomics_need_both_extensions),
         cmocka_unit_test(old_versions_are_left_out),

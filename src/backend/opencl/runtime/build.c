@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "backend/opencl/runtime/backend.h"
 #include "base/alloc.h"
 #include "base/status.h"
 
@@ -25,8 +26,11 @@ static vyre_status refuse(opencl_device *device, cl_program code, cl_int result,
     }
     vyre_status status = vyre_status_make(
         VYRE_STATUS_BACKEND,
-        "install a newer driver, or run it on another device; `vyre show --stage opencl` shows the "
-        "code",
+        vyre_option_describe(VYRE_OPTION_OPENCL_OPTIONS).from_environment
+            ? "unset VYRE_OPENCL_OPTIONS; if it persists, install a newer driver, or run it on "
+              "another device"
+            : "install a newer driver, or run it on another device; `vyre show --stage opencl` "
+              "shows the code",
         "the compiler of %s refuses `%s`: %s: %s", device->info.found.name, name, error,
         log ? log : "");
     vyre_free(log);

@@ -143,6 +143,19 @@ static vyre_status choose_options(opencl_device *device) {
                                   info->found.name, sizeof info->options - 1);
 }
 
+/* A CPU runs a workgroup on one thread, on whose stack are the private arrays of all invocations.
+ * Nobody looks whether there is room for them. Half of the stack is for other values. */
+static uint64_t stack_for_private(void) {
+    enum { LEAST = 1 << 18 };
+    pthread_attr_t usual;
+    size_t bytes = 0;
+    if (!pthread_attr_init(&usual)) {
+        pthread_attr_getstacksize(&usual, &bytes);
+        pthread_attr_destroy(&usual);
+    }
+    return bytes / 2 > LEAST ? bytes / 2 : LEAST;
+}
+
 static vyre_status look_at(opencl_device *device) {
     opencl_info *info = &device->info;
     opencl_target *target = &info->target;
@@ -157,6 +170,7 @@ static vyre_status look_at(opencl_device *device) {
     info->memory_bytes = number(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(cl_ulong));
     info->cache_bytes = number(device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof(cl_ulong));
     info->is_cpu = info->found.type & CL_DEVICE_TYPE_CPU;
+    info->private_bytes = info->is_cpu ? stack_for_private() : 0;
     target->is_covered = info->is_cpu; /* a condition around all of it keeps it out of vectors */
     VYRE_TRY(choose_options(device));
     snprintf(info->driver, sizeof info->driver, "%s %s", info->found.platform_name,

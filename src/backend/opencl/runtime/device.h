@@ -23,7 +23,8 @@ typedef struct opencl_info {
     opencl_target target;
     uint32_t compute_units;
     uint64_t most_bytes, cache_bytes, memory_bytes;
-    bool is_cpu; /* its memory is the host's */
+    uint64_t private_bytes; /* of all private arrays of a workgroup; 0: as many as it likes */
+    bool is_cpu;            /* its memory is the host's */
 } opencl_info;
 
 /* A word that tells kernels to end soon. */

@@ -55,6 +55,18 @@ static size_t room_of(const opencl_device *device, cl_kernel kernel) {
     return result || !most ? device->info.target.most_threads : most;
 }
 
+/* The invocations for whose private arrays a workgroup has room. */
+static size_t private_room(const opencl_executable *executable, uint32_t index) {
+    const vyre_ir *ir = vyre_program_ir(executable->program);
+    const vyre_phase *phase = &ir->phases[index];
+    uint64_t most = executable->device->info.private_bytes, bytes = 0;
+    for (uint32_t r = phase->first_resource; r < phase->end_resource; r++) {
+        const vyre_resource *row = &ir->resources[r];
+        bytes += row->kind == VYRE_RESOURCE_PRIVATE ? vyre_resource_bytes(row) : 0;
+    }
+    return !most || !bytes ? SIZE_MAX : most > bytes ? (size_t)(most / bytes) : 1;
+}
+
 /* Finds the kernels. One that cannot have workgroups of its size is refused. */
 static vyre_status load_kernels(opencl_executable *executable) {
     opencl_device *device = executable->device;
@@ -67,11 +79,14 @@ static vyre_status load_kernels(opencl_executable *executable) {
             size_t own = room_of(device, phase->inner);
             most = own < most ? own : most;
         }
+        size_t by_arrays = private_room(executable, i);
+        most = by_arrays < most ? by_arrays : most;
         phase->most_threads =
             most < device->info.target.most_threads ? most : device->info.target.most_threads;
         if (phase->info.threads > most) {
             return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                                    "use a smaller workgroup, or another device",
+                                    "use a smaller workgroup, smaller private arrays, or another "
+                                    "device",
                                     "phase %u of `%s` needs workgroups of %u invocations, and %s "
                                     "has room for %zu of them",
                                     i, vyre_program_name(executable->program), phase->info.threads,
