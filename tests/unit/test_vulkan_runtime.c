@@ -46,6 +46,9 @@
 #define FOREVER                                                                                    \
     "program forever(x: inout buffer<u32>) over x { while x[gid] < 100 { x[gid] = x[gid] % 50; } " \
     "}"
+#define LONG_LOOP                                                                                  \
+    "program long_loop(n: u32, x: inout buffer<u32>) over x { var s = x[gid]; "                    \
+    "for i in 0..n { s = s * 5 + (s >> 3) + i; } x[gid] = s; }"
 #define FOREVER_WHILE                                                                              \
     "program forever_while(x: inout buffer<u32>) { "                                               \
     "repeat while x[0] { phase over x { x[gid] = x[gid] | 1; } } }"
@@ -253,6 +256,42 @@ static void kernels_end_at_their_timeout(void **state) {
     vyre_device_release(device);
 }
 
+/* A run that waits in the queue past its timeout is no sign of a kernel that does not end. */
+static void a_queue_is_no_loss(void **state) {
+    (void)state;
+    enum { LARGE = 20000, RUNS = 4, TURNS = 10000 };
+    vulkan_drill.grace_ns = 300000000;
+    vyre_device *device = vulkan_check_open();
+    vyre_program *program = contract_program(LONG_LOOP), *twice = contract_program(TWICE);
+    vyre_pipeline *pipeline;
+    vyre_resident x;
+    vyre_ticket ticket = 0;
+    uint32_t few[CONTRACT_LENGTH] = {1}, turns = TURNS;
+    const vyre_input input = {few, sizeof few};
+    const vyre_dispatch_config config = {.timeout_ns = 50000000};
+    vyre_outputs outputs;
+    expect_works(device);
+    expect_ok(vyre_device_compile(device, program, NULL, &pipeline));
+    expect_ok(vyre_resident_allocate(device, LARGE * sizeof turns, &x));
+    const vyre_binding bindings[] = {vyre_bind_u32(turns), vyre_bind(x)};
+    for (int i = 0; i < RUNS; i++) {
+        expect_ok(vyre_pipeline_enqueue(pipeline, bindings, 2, NULL, &ticket));
+    }
+    vyre_status status = vyre_device_dispatch(device, twice, &input, 1, &config, &outputs);
+    if (status) {
+        expect_fail(status, VYRE_STATUS_TIMEOUT, "took longer than its timeout");
+    }
+    vyre_outputs_free(&outputs);
+    expect_ok(vyre_device_wait(device, ticket));
+    expect_works(device);
+    vulkan_drill.grace_ns = 0;
+    expect_ok(vyre_resident_free(device, x));
+    vyre_pipeline_release(pipeline);
+    vyre_program_release(program);
+    vyre_program_release(twice);
+    vyre_device_release(device);
+}
+
 static VkResult lose(void) {
     return VK_ERROR_DEVICE_LOST;
 }
@@ -449,6 +488,7 @@ int main(void) {
         cmocka_unit_test(memory_is_used_in_place),
         cmocka_unit_test(enqueued_runs_keep_their_order),
         cmocka_unit_test(kernels_end_at_their_timeout),
+        cmocka_unit_test(a_queue_is_no_loss),
         cmocka_unit_test(a_lost_device_recovers),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(threads_share_a_device),

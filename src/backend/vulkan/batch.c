@@ -369,7 +369,10 @@ vyre_status vulkan_batch_wait(vulkan_batch *batch, uint64_t deadline_ns, const a
     while (result == VK_TIMEOUT && batch->ticket > atomic_load(&device->completed)) {
         VYRE_TRY(vulkan_check_lost(device));
         uint64_t now = deadline_ns || cancel || give_up_ns ? vyre_now_ns() : 0;
-        if (give_up_ns && now >= give_up_ns) {
+        /* Work in front of it may take its time: its kernels were told nothing. */
+        if (give_up_ns && !vulkan_ticket_is_done(device, batch->ticket - 1)) {
+            give_up_ns = now + grace;
+        } else if (give_up_ns && now >= give_up_ns) {
             return abandon(device);
         }
         if (!give_up_ns && cancel && atomic_load(cancel)) {

@@ -63,8 +63,8 @@ void vulkan_batch_clear(vulkan_batch *batch);
 enum { VULKAN_STOP_TIMEOUT = 1, VULKAN_STOP_CANCEL = 2 };
 
 /* Waits until what was submitted is over. Past the deadline (0: none), or when `cancel` (or NULL)
- * is set, its kernels are told to end, and the reason is given. If they do not, the device counts
- * as lost. */
+ * is set, its kernels are told to end, and the reason is given. If they do not, although it is
+ * their turn, the device counts as lost. */
 VYRE_MUST_USE vyre_status vulkan_batch_wait(vulkan_batch *batch, uint64_t deadline_ns,
                                             const atomic_uint *cancel, unsigned *out_stop);
 void vulkan_batch_stop(vulkan_batch *batch, unsigned stop);

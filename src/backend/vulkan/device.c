@@ -162,8 +162,11 @@ static VkResult make_device(vulkan_device *device) {
                      .shaderInt16 = info->int16,
                      .shaderFloat64 = info->float64},
     };
-    const char *extensions[2];
+    const char *extensions[3];
     uint32_t count = 0;
+    if (info->portability) { /* who has it must be asked for it */
+        extensions[count++] = "VK_KHR_portability_subset";
+    }
     if (info->import_alignment) {
         extensions[count++] = "VK_EXT_external_memory_host";
     }

@@ -330,12 +330,14 @@ void vulkan_memory_close(vulkan_device *device) {
     }
 }
 
-/* The first type with all wanted properties; of these, one with what would be good to have. */
+/* The first type with all wanted properties; of these, one with what would be good to have. Some
+ * types are not for arrays, or only for devices with a feature that is not asked for. */
 static bool find_type(const VkPhysicalDeviceMemoryProperties *all, uint32_t allowed,
                       VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags good,
                       uint32_t *out_type) {
     const VkMemoryPropertyFlags never =
-        VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
+        VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
+        VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD | VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD;
     bool found = false;
     for (uint32_t i = 0; i < all->memoryTypeCount; i++) {
         VkMemoryPropertyFlags has = all->memoryTypes[i].propertyFlags;
@@ -393,6 +395,15 @@ vyre_status vulkan_memory_open(vulkan_device *device) {
                                     device->info.name);
 }
 
+/* Of the types that memory of the host may have: nothing here is flushed. */
+static bool find_coherent(const vulkan_device *device, uint32_t allowed, uint32_t *out_type) {
+    const VkMemoryPropertyFlags shared =
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    VkPhysicalDeviceMemoryProperties all;
+    device->instance->vkGetPhysicalDeviceMemoryProperties(device->info.handle, &all);
+    return find_type(&all, allowed, shared, VK_MEMORY_PROPERTY_HOST_CACHED_BIT, out_type);
+}
+
 vyre_status vulkan_memory_import(vulkan_device *device, const void *memory, uint64_t size,
                                  vulkan_block **out_block) {
     uint64_t alignment = device->info.import_alignment;
@@ -408,7 +419,9 @@ vyre_status vulkan_memory_import(vulkan_device *device, const void *memory, uint
         .sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
     VkResult result = device->vk.vkGetMemoryHostPointerPropertiesEXT(
         device->handle, VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, pages, &has);
-    if (result || !has.memoryTypeBits || end - first > device->info.most_buffer_bytes) {
+    uint32_t type;
+    if (result || end - first > device->info.most_buffer_bytes ||
+        !find_coherent(device, has.memoryTypeBits, &type)) {
         return VYRE_OK;
     }
     vulkan_block *block = vyre_alloc_zeroed(1, sizeof *block);
@@ -419,7 +432,7 @@ vyre_status vulkan_memory_import(vulkan_device *device, const void *memory, uint
         return vyre_no_memory("on the host to use memory in place");
     }
     chunk->size = end - first;
-    result = make_buffer(device, (uint32_t)__builtin_ctz(has.memoryTypeBits), pages, chunk);
+    result = make_buffer(device, type, pages, chunk);
     if (result) {
         vyre_free(block);
         vyre_free(chunk);

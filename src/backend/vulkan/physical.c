@@ -23,11 +23,11 @@ typedef struct answers {
 } answers;
 
 typedef struct extensions {
-    bool external_memory_host, size_control;
+    bool external_memory_host, size_control, portability;
 } extensions;
 
 static extensions find_extensions(const vulkan_instance *vulkan, VkPhysicalDevice handle) {
-    extensions found = {false, false};
+    extensions found = {false, false, false};
     uint32_t count = 0;
     if (vulkan->vkEnumerateDeviceExtensionProperties(handle, NULL, &count, NULL) || !count) {
         return found;
@@ -37,6 +37,7 @@ static extensions find_extensions(const vulkan_instance *vulkan, VkPhysicalDevic
         for (uint32_t i = 0; i < count; i++) {
             const char *name = all[i].extensionName;
             found.external_memory_host |= !strcmp(name, "VK_EXT_external_memory_host");
+            found.portability |= !strcmp(name, "VK_KHR_portability_subset");
             found.size_control |= !strcmp(name, "VK_EXT_subgroup_size_control");
         }
     }
@@ -159,6 +160,7 @@ static void look_at(const vulkan_instance *vulkan, VkPhysicalDevice handle, vulk
     }
     extensions has = find_extensions(vulkan, handle);
     ask(vulkan, handle, info->api, &has, &a);
+    info->portability = has.portability;
     const VkPhysicalDeviceLimits *limits = &a.properties.properties.limits;
     snprintf(info->driver, sizeof info->driver, "%s %s", a.p12.driverName, a.p12.driverInfo);
     snprintf(info->version, sizeof info->version, "%s, %.60s, %x", VYRE_VERSION_STRING,

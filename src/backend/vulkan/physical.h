@@ -32,6 +32,7 @@ typedef struct vulkan_info {
     uint32_t most_subgroups;                /* of a workgroup with a required size */
     uint32_t subgroup_operations;           /* VK_SUBGROUP_FEATURE_ bits for compute */
 
+    bool portability; /* it lacks a part of Vulkan, and has VK_KHR_portability_subset to say so */
     bool int8, int16, float16, float64;
     bool storage8, storage16; /* access of such elements in memory */
     bool buffer_atomics64, shared_atomics64;
