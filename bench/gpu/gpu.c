@@ -1,4 +1,5 @@
-/* Backends on a GPU, GPU_DEVICE or cuda, beside the driver's own interface and bench/gpu/baseline.cu:
+/* Backends on a GPU, GPU_DEVICE or cuda, beside the driver's own interface and
+ * bench/gpu/baseline.cu:
  *
  *     gpu_bench overheads     cuda alone: enqueue, wait and replay against the same kernels
  *                             through the driver

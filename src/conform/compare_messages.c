@@ -17,8 +17,7 @@ static vyre_status collect(vyre_device *device, const vyre_program *program,
                            const vyre_input *inputs, size_t input_count, vyre_strbuf *text) {
     vyre_outputs outputs;
     vyre_prints prints = {.write = add_message, .user = text};
-    const vyre_dispatch_config config = {.timeout_ns = CONFORM_RUN_NS,
-                                         .prints = &prints};
+    const vyre_dispatch_config config = {.timeout_ns = CONFORM_RUN_NS, .prints = &prints};
     vyre_status status =
         vyre_device_dispatch(device, program, inputs, input_count, &config, &outputs);
     vyre_strbuf_printf(text, "%llu left out\n", (unsigned long long)prints.left_out);

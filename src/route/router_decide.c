@@ -314,9 +314,8 @@ static vyre_status prefer(deciding *c, const char *deny, vyre_device **out_devic
     }
     vyre_decision decision;
     vyre_device *made;
-    const vyre_selection selection = {.deny = *deny ? deny : NULL,
-                                      .grade = (vyre_grade)c->key->grade,
-                                      .quick = true};
+    const vyre_selection selection = {
+        .deny = *deny ? deny : NULL, .grade = (vyre_grade)c->key->grade, .quick = true};
     vyre_status status =
         vyre_registry_acquire_preferred(router->registry, &selection, &decision, &made);
     *out_device = NULL;

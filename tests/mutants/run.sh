@@ -16,7 +16,7 @@ hang_seconds=1200 # a mutant may loop for ever; nothing that ends comes near
 
 # What conform is asked to do for a backend: enough for each mutant, and few seconds without one.
 options_for() {
-    local programs=1000 against= device=$1
+    local programs=1000 against='' device=$1
     [ "$1" != spirv ] || device=vulkan
     [ "$1" != cpu ] || programs=800
     [ "$1" != opencl ] || programs=120 # each is compiled by a driver, which takes most of a second

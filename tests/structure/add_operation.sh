@@ -11,7 +11,7 @@ tree=$(cd "$(dirname "$0")/../.." && pwd)
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 build=$copy/build
-export VYRE=$build/vyre VYRE_CUDA=$build/fake/ptx_cuda.so VYRE_OPENCL= VYRE_VULKAN=
+export VYRE=$build/vyre VYRE_CUDA=$build/fake/ptx_cuda.so VYRE_OPENCL='' VYRE_VULKAN=''
 
 fail() {
     echo "$1. Fix: $2" >&2
