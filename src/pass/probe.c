@@ -89,8 +89,9 @@ static void put_operands(uint32_t at, uint64_t *state, uint32_t single[3], uint6
 }
 
 vyre_status vyre_probe_inputs(bool has_f64, vyre_probe *out_probe) {
-    uint32_t *singles = vyre_alloc_array(3 * VYRE_PROBE_COUNT, sizeof *singles);
-    uint64_t *doubles = vyre_alloc_array(3 * VYRE_PROBE_COUNT, sizeof *doubles), random = 1;
+    enum { OPERANDS = 3 * VYRE_PROBE_COUNT };
+    uint32_t *singles = vyre_alloc_array(OPERANDS, sizeof *singles);
+    uint64_t *doubles = vyre_alloc_array(OPERANDS, sizeof *doubles), random = 1;
     *out_probe = (vyre_probe){0};
     if (!singles || !doubles) {
         vyre_free(singles);
@@ -109,8 +110,7 @@ vyre_status vyre_probe_inputs(bool has_f64, vyre_probe *out_probe) {
     *out_probe = (vyre_probe){
         .count = has_f64 ? 2 : 1,
         .inputs = {singles, doubles},
-        .input_bytes = {3 * VYRE_PROBE_COUNT * sizeof *singles,
-                        3 * VYRE_PROBE_COUNT * sizeof *doubles},
+        .input_bytes = {OPERANDS * sizeof *singles, OPERANDS * sizeof *doubles},
         .output_bytes = {(size_t)PROBE_COLUMNS * VYRE_PROBE_COUNT * sizeof *singles,
                          (size_t)PROBE_COLUMNS_WIDE * VYRE_PROBE_COUNT * sizeof *doubles},
     };

@@ -59,8 +59,9 @@ void share_matrix_mad(vyre_rebuild *r, const vyre_phase *phase, uint32_t at) {
             share_begin(r, phase, words[2 * far + upper]);
             load_four(r, row, a);
             share_end(r);
-            sums[2 * upper] = add_products(r, sums[2 * upper], a, b[0]);
-            sums[2 * upper + 1] = add_products(r, sums[2 * upper + 1], a, b[1]);
+            uint32_t *pair = sums + (size_t)2 * upper;
+            pair[0] = add_products(r, pair[0], a, b[0]);
+            pair[1] = add_products(r, pair[1], a, b[1]);
         }
     }
     for (uint32_t k = 0; k < VYRE_MATRIX_C; k++) {

@@ -31,13 +31,13 @@ uint32_t share_base(vyre_rebuild *rebuild, const vyre_phase *phase);
  * lane's value can be loaded, by the invocation's number. The end waits for those who still load.
  */
 void share_begin(vyre_rebuild *rebuild, const vyre_phase *phase, uint32_t value);
-uint32_t share_load(vyre_rebuild *rebuild, vyre_type type, uint32_t number);
+uint32_t share_load(vyre_rebuild *r, vyre_type type, uint32_t at);
 void share_end(vyre_rebuild *rebuild);
 
 /* What stands in place of an operation. */
-void share_shuffle(vyre_rebuild *rebuild, const vyre_phase *phase, uint32_t inst);
-void share_vote(vyre_rebuild *rebuild, const vyre_phase *phase, uint32_t inst);
-void share_combine(vyre_rebuild *rebuild, const vyre_phase *phase, uint32_t inst);
-void share_matrix_mad(vyre_rebuild *rebuild, const vyre_phase *phase, uint32_t inst);
+void share_shuffle(vyre_rebuild *r, const vyre_phase *phase, uint32_t at);
+void share_vote(vyre_rebuild *r, const vyre_phase *phase, uint32_t at);
+void share_combine(vyre_rebuild *r, const vyre_phase *phase, uint32_t at);
+void share_matrix_mad(vyre_rebuild *r, const vyre_phase *phase, uint32_t at);
 
 #endif

@@ -10,7 +10,7 @@
 enum { MOST_FLYING = 64, FIRST_FRAMES = 16384, FRAME_ALIGNMENT = 64 };
 
 /* Between looks at a deadline, a cancellation, or a loss that another thread saw. */
-static const uint64_t slice_ns = 20 * 1000000, long_slice_ns = 500 * 1000000;
+static const uint64_t slice_ns = 20000000, long_slice_ns = 500000000;
 /* How long kernels may take to obey. A software device compiles them when they run first. */
 static uint64_t grace_of(const vulkan_device *device) {
     uint64_t seconds = device->info.type == VK_PHYSICAL_DEVICE_TYPE_CPU ? 300 : 20;

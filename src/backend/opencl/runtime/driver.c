@@ -124,9 +124,14 @@ static void read_identity(opencl_found *found) {
 }
 
 bool opencl_driver_suits(const char *version) {
-    unsigned major = 0, minor = 0;
-    return sscanf(version, "OpenCL %u.%u", &major, &minor) == 2 &&
-           (major > 1 || (major == 1 && minor >= 2));
+    static const char before[] = "OpenCL ";
+    if (strncmp(version, before, sizeof before - 1) != 0) {
+        return false;
+    }
+    char *end;
+    unsigned long major = strtoul(version + sizeof before - 1, &end, 10);
+    unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    return major > 1 || (major == 1 && minor >= 2);
 }
 
 /* False for one that cannot run what is compiled here. */

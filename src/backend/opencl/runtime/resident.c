@@ -237,7 +237,7 @@ bool opencl_ticket_is_done(opencl_device *device, uint64_t ticket) {
 }
 
 /* A failure is told every time that somebody asks. */
-static vyre_status copy_of(const vyre_status status) {
+static vyre_status copy_of(vyre_status status) {
     return vyre_status_make(vyre_status_code_of(status), vyre_status_fix(status), "%s",
                             vyre_status_message(status));
 }
