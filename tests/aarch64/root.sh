@@ -7,7 +7,7 @@
 # Exit status 77: the packages are not to be had here.
 set -euo pipefail
 folder=$1
-packages=(libc6-dev libgcc-12-dev libllvm19 libcmocka-dev libmpfr-dev libxxhash-dev zlib1g-dev
+packages=(libc6-dev libgcc-12-dev libllvm19 libcmocka-dev libmpfr-dev libxxhash-dev zlib1g-dev libvulkan-dev opencl-c-headers
     python3-dev python3-numpy)
 wanted="${packages[*]}"
 
