@@ -7,8 +7,8 @@
 # Exit status 77: the packages are not to be had here.
 set -euo pipefail
 folder=$1
-packages=(libc6-dev libgcc-12-dev libllvm19 libcmocka-dev libmpfr-dev libxxhash-dev zlib1g-dev libvulkan-dev opencl-c-headers
-    python3-dev python3-numpy)
+packages=(libc6-dev libgcc-12-dev libllvm19 libcmocka-dev libmpfr-dev libxxhash-dev zlib1g-dev
+    libvulkan-dev opencl-c-headers python3-dev python3-numpy)
 wanted="${packages[*]}"
 
 if [ "$(cat "$folder/ready" 2>/dev/null)" = "$wanted" ]; then
