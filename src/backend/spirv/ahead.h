@@ -16,8 +16,8 @@ extern const vyre_emitter spirv_emitter;
 /* The module for the baseline, as text. */
 VYRE_MUST_USE vyre_status spirv_show(const vyre_program *program, vyre_strbuf *out);
 
-/* The text of a module, as spirv-as takes it. What is not known stands there as a number. False if
- * it is no module, or one that ends too early. */
+/* Writes a module as the text that spirv-as takes. Unknown operations are numbers there. Returns
+ * false if the words are no module, or one that ends too early. */
 bool spirv_disassemble(const spirv_module *module, vyre_strbuf *out);
 
 #endif

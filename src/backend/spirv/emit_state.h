@@ -28,7 +28,7 @@ typedef struct emit_open {
     uint32_t end;       /* `inline` without a way out but its end: that */
 } emit_open;
 
-/* What is known of an array, once somebody asked. */
+/* Facts about an array, found on first use. */
 typedef struct emit_array {
     spv_id base;         /* global and constant: its address */
     spv_id length;       /* elements, u64 */

@@ -66,6 +66,12 @@ static uint64_t native_widths(const vulkan_info *info) {
     return widths;
 }
 
+/* A float control of both widths as SPIRV_F bits. On some devices the widths must have the same. */
+static uint32_t control_of(const vulkan_info *info, bool is_independent, bool f32, bool f64) {
+    bool differ = info->float64 && f32 != f64 && !is_independent;
+    return differ ? 0 : (f32 ? (uint32_t)SPIRV_F32 : 0) | (f64 ? (uint32_t)SPIRV_F64 : 0);
+}
+
 static void choose_target(vulkan_device *device) {
     const vulkan_info *info = &device->info;
     device->keep_widths = native_widths(info);
@@ -79,11 +85,11 @@ static void choose_target(vulkan_device *device) {
         .f64 = info->float64,
         .atomics64 = info->buffer_atomics64,
         .shared_atomics64 = info->shared_atomics64,
-        .rounds = (info->rte32 ? (uint32_t)SPIRV_F32 : 0) | (info->rte64 ? (uint32_t)SPIRV_F64 : 0),
+        .rounds = control_of(info, info->independent_rounding, info->rte32, info->rte64),
         .keeps_nan =
             (info->keep32 ? (uint32_t)SPIRV_F32 : 0) | (info->keep64 ? (uint32_t)SPIRV_F64 : 0),
         .keeps_denorms =
-            (info->denorm32 ? (uint32_t)SPIRV_F32 : 0) | (info->denorm64 ? (uint32_t)SPIRV_F64 : 0),
+            control_of(info, info->independent_denorms, info->denorm32, info->denorm64),
         .widths = device->keep_widths,
     };
 }

@@ -122,13 +122,10 @@ static void look_at_memory(const vulkan_instance *vulkan, vulkan_info *info) {
 }
 
 static void look_at_floats(vulkan_info *info, const VkPhysicalDeviceVulkan12Properties *p) {
-    info->rte16 = p->shaderRoundingModeRTEFloat16;
     info->rte32 = p->shaderRoundingModeRTEFloat32;
     info->rte64 = p->shaderRoundingModeRTEFloat64;
-    info->keep16 = p->shaderSignedZeroInfNanPreserveFloat16;
     info->keep32 = p->shaderSignedZeroInfNanPreserveFloat32;
     info->keep64 = p->shaderSignedZeroInfNanPreserveFloat64;
-    info->denorm16 = p->shaderDenormPreserveFloat16;
     info->denorm32 = p->shaderDenormPreserveFloat32;
     info->denorm64 = p->shaderDenormPreserveFloat64;
     info->independent_rounding =
@@ -171,7 +168,6 @@ static void look_at(const vulkan_instance *vulkan, VkPhysicalDevice handle, vulk
     info->most_invocations = limits->maxComputeWorkGroupInvocations;
     info->most_shared_bytes = limits->maxComputeSharedMemorySize;
     info->timestamp_ns = limits->timestampPeriod;
-    info->non_coherent_atom = (uint32_t)limits->nonCoherentAtomSize;
     look_at_memory(vulkan, info);
     info->most_buffer_bytes = least(info->memory_bytes, a.p11.maxMemoryAllocationSize);
     if (a.maintenance4.maxBufferSize) {

@@ -25,7 +25,6 @@ typedef struct vulkan_info {
     uint64_t most_buffer_bytes;
     uint64_t memory_bytes;     /* of the largest heap of its own */
     uint64_t import_alignment; /* of host memory that it can use in place; 0: it cannot */
-    uint32_t non_coherent_atom;
 
     uint32_t subgroup_size;                 /* where nothing else is asked for */
     uint32_t least_subgroup, most_subgroup; /* that can be required; both 0: none can */
@@ -39,8 +38,7 @@ typedef struct vulkan_info {
     bool memory_model, memory_model_device;
     bool subgroup_extended, full_subgroups;
     bool rte32, rte64, keep32, keep64, denorm32, denorm64; /* float controls */
-    bool rte16, keep16, denorm16;
-    bool independent_rounding, independent_denorms; /* such modes may differ by width */
+    bool independent_rounding, independent_denorms;        /* such modes may differ by width */
 } vulkan_info;
 
 /* How many there are; 0 also where the loader cannot be opened. */

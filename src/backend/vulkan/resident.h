@@ -1,7 +1,7 @@
 /* Buffers that stay on the device, and runs on them that were enqueued.
  *
  * All runs are on one queue, and each begins with a barrier, so they need not wait for one another
- * here. Who copies between host and device waits for the runs that use the buffer. A run that needs
+ * here. A copy between host and device waits for the runs that use the buffer. A run that needs
  * the host on its way, for a `repeat while`, an `if` or a timeout, is over when it was enqueued. */
 #ifndef VYRE_VULKAN_RESIDENT_H
 #define VYRE_VULKAN_RESIDENT_H

@@ -102,14 +102,17 @@ static vyre_status ask(opencl_device *device) {
 }
 
 vyre_status opencl_probe(opencl_device *device) {
-    vyre_status status = device->is_probed || recall(device) ? VYRE_OK : ask(device);
+    bool is_known = device->is_probed || recall(device);
+    vyre_status status = is_known ? VYRE_OK : ask(device);
+    if (!status && !is_known) {
+        remember(device);
+    }
     if (!status && !device->is_probed) {
         vyre_strbuf text = {0};
         vyre_corrections_print(&device->corrections, &text);
         vyre_log(VYRE_LOG_INFO, "opencl: %s is corrected: %s", device->info.found.name,
                  vyre_strbuf_string(&text));
         vyre_strbuf_free(&text);
-        remember(device);
         device->is_probed = true;
     }
     return status;

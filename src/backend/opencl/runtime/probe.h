@@ -8,8 +8,8 @@
 /* Sets the device's corrections. Does nothing if they are known. */
 VYRE_MUST_USE vyre_status opencl_probe(opencl_device *device);
 
-/* What is corrected on each device, as far as the store knows; NULL without a device. Valid until
- * the next call. */
+/* Says what is corrected on each device, as far as the store knows; NULL without a device. The text
+ * is valid until the next call. */
 const char *opencl_probe_describe(void);
 
 #endif
