@@ -67,9 +67,10 @@ honesty() {
     [ "${PIPESTATUS[0]}" = 0 ] && grep -q '^cuda is honest' "$logs/honesty.all"
 }
 
-# Values that a branch has shown to be a number.
+# What a driver's compiler has got wrong.
 known() {
     local program
+    "$carry/vyre" run tests/gpu/known.vyre unused_acquire x=full:7:2 -b all --verify || return 1
     for program in {return,else,then}_{u32,u64}; do
         "$carry/vyre" run tests/gpu/known.vyre "$program" xs=full:7:4 ys=1,2,77,90 zs=5,3,100,9 z=zeros:40 \
             -b all --verify || return 1

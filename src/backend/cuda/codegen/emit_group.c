@@ -99,7 +99,7 @@ void cuda_emit_grid_barrier(emit *e) {
               counters, WORD, cuda_reg_name(add).text);
     cuda_emit_place(e, spin);
     cuda_emit_stop_check(e);
-    cuda_line(w, "ld.acquire.gpu.global.u32 %s, [%s+%u]", cuda_reg_name(now).text, counters, WORD);
+    cuda_line(w, "ld.relaxed.gpu.global.u32 %s, [%s+%u]", cuda_reg_name(now).text, counters, WORD);
     cuda_reg turned = cuda_two(w, "xor.b32", CUDA_B32, old, now);
     cuda_emit_branch(e, cuda_two(w, "setp.ge.s32", CUDA_PRED, turned, cuda_u32(0)), true, spin,
                      false);
