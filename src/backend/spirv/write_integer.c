@@ -133,9 +133,17 @@ static spv_id saturated(const integer *t, bool adds, spv_id x, spv_id y) {
     if (t->width < 32) {
         return clamped(t, sum);
     }
+    if (!t->is_signed && adds) {
+        /* The carry out of the highest bit, as a mask: where the sum was compared with x, an H200
+         * gave wrong sums of 64 bits (docs/vulkan.md). */
+        spv_id lost = two(t, SPV_BitwiseAnd, two(t, SPV_BitwiseOr, x, y),
+                          spirv_one(t->b, SPV_Not, t->kind, sum));
+        spv_id carry = two(t, SPV_BitwiseOr, two(t, SPV_BitwiseAnd, x, y), lost);
+        carry = two(t, SPV_ShiftRightArithmetic, carry, spirv_u32(t->b, t->width - 1));
+        return two(t, SPV_BitwiseOr, sum, carry);
+    }
     if (!t->is_signed) {
-        spv_id wrapped = adds ? less(t, sum, x) : less(t, x, y);
-        return choose(t, wrapped, number(t, adds ? UINT64_MAX : 0), sum);
+        return choose(t, less(t, x, y), number(t, 0), sum);
     }
     /* It left the range if the sign is another than that of both operands; of a difference, than
      * that of the first, which differs from the second's. */
