@@ -66,6 +66,7 @@ static opencl_device *open_device(bool is_cpu) {
     table.clGetKernelWorkGroupInfo = answer_threads;
     device->cl = &table;
     device->info.is_cpu = device->info.target.is_covered = is_cpu;
+    device->info.target.polls = !is_cpu;
     launches = items = most_groups = most_items = most_local = 0;
     launches_run = true;
     kernel_threads = 0;
@@ -232,6 +233,39 @@ static void commands_stop_runs(void **state) {
     }
 }
 
+static bool looks_at_stop_word(const opencl_executable *executable) {
+    const opencl_phase_info *info = &executable->phases[0].info;
+    for (uint32_t i = 0; i < info->parameter_count; i++) {
+        if (info->parameters[i].kind == OPENCL_STOP) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A loop that may be left keeps a CPU's compiler from vectors: only runs with a timeout have it. */
+static void cpus_have_code_for_runs_with_a_timeout(void **state) {
+    (void)state;
+    vyre_program *program =
+        contract_program("program sums(n: u32, y: out buffer<u32>[8]) over y { var s = 0u; "
+                         "for i in 0..n { s += i ^ gid; } y[gid] = s; }");
+    for (int is_cpu = 0; is_cpu <= 1; is_cpu++) {
+        opencl_device *device = open_device(is_cpu);
+        opencl_executable *executable, *stops, *same;
+        expect_ok(opencl_executable_make(device, program, NULL, 0, NULL, &executable));
+        assert_int_equal(looks_at_stop_word(executable), !is_cpu);
+        expect_ok(opencl_executable_variant(executable, 0, &same));
+        assert_ptr_equal(same, executable);
+        expect_ok(opencl_executable_variant(executable, OPENCL_STOPS, &stops));
+        assert_true(looks_at_stop_word(stops));
+        expect_ok(opencl_executable_variant(executable, OPENCL_STOPS, &same));
+        assert_ptr_equal(same, stops);
+        opencl_executable_release(executable);
+        opencl_device_free(device);
+    }
+    vyre_program_release(program);
+}
+
 /* Devices with memory of their own, without f64: as on a GPU. */
 static void other_devices_give_the_same_bytes(void **state) {
     (void)state;
@@ -355,6 +389,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(private_arrays_fit_the_stack),
         cmocka_unit_test(stop_words_do_not_wait_for_runs),
         cmocka_unit_test(commands_stop_runs),
+        cmocka_unit_test(cpus_have_code_for_runs_with_a_timeout),
         cmocka_unit_test(other_devices_give_the_same_bytes),
         cmocka_unit_test(long_options_are_refused),
         cmocka_unit_test(options_are_named_where_code_is_refused),

@@ -52,7 +52,7 @@ typedef struct opencl_phase_info {
     uint32_t shared_bytes; /* */
     bool ordered;          /* takes its workgroups by ticket: one may wait for an earlier one */
     bool has_frame;        /* words are in a buffer, which is the first parameter */
-    bool polls;            /* has loops that may run for long, and looks at the stop word */
+    bool is_long;          /* has loops that may run for long */
     uint32_t parameter_count;
     opencl_parameter *parameters; /* in the order of the kernel, without the frame */
     /* Where all of these hold, the kernel inner_N does the same without looking whether accesses
@@ -76,6 +76,7 @@ typedef struct opencl_target {
     uint64_t shared_bytes, constant_bytes;
     bool is_covered; /* without a workgroup clause, exactly the domain is launched */
     bool general;    /* phases may run over more than the domain that is theirs */
+    bool polls;      /* loops that may run for long look at the stop word */
 } opencl_target;
 
 /* A device with all that can be asked for: for texts that nobody runs. */
@@ -89,6 +90,7 @@ static inline opencl_target opencl_any_target(void) {
         .parameter_bytes = 1024,
         .shared_bytes = 49152,
         .constant_bytes = 65536,
+        .polls = true,
     };
 }
 

@@ -112,8 +112,16 @@ static void write_inline(emit *e, uint32_t inst) {
  * for itself in a loop, it looks together and ends together. In other loops of such a phase an
  * invocation leaves the loop, and all end together at the next place that all reach. */
 
+static bool is_long(const emit *e, uint32_t inst) {
+    return vyre_op_is_loop(e->ir->insts[inst].op) && !opencl_ends_soon(e->ir, inst);
+}
+
+static bool is_polled(const emit *e, uint32_t inst) {
+    return e->target->polls && is_long(e, inst);
+}
+
 static void count_turns(emit *e, uint32_t loop) {
-    if (!opencl_ends_soon(e->ir, loop)) {
+    if (is_polled(e, loop)) {
         opencl_line(e, "uint turns%u = %uu;", loop,
                     opencl_has_barrier(e->ir, loop) ? (uint32_t)POLL_BARRIERS
                                                     : (uint32_t)POLL_ITERATIONS);
@@ -121,11 +129,11 @@ static void count_turns(emit *e, uint32_t loop) {
 }
 
 static void poll(emit *e, uint32_t loop) {
-    if (opencl_ends_soon(e->ir, loop)) {
+    e->info->is_long = e->info->is_long || is_long(e, loop);
+    if (!is_polled(e, loop)) {
         return;
     }
     opencl_name stop = opencl_parameter_name(e, OPENCL_STOP, 0);
-    e->info->polls = true;
     if (!e->facts.has_barriers) {
         opencl_line(e, "if (--turns%u == 0) {", loop);
         opencl_line(e, "    turns%u = %uu;", loop, (uint32_t)POLL_ITERATIONS);
@@ -179,9 +187,9 @@ static void end_together(emit *e, uint32_t next) {
 /* Loops of a block that somebody may leave to stop. */
 static uint32_t count_open_loops(const emit *e, uint32_t owner) {
     vyre_block blocks = vyre_owner_blocks(e->ir, owner);
-    uint32_t count = vyre_op_is_loop(e->ir->insts[owner].op) && !opencl_ends_soon(e->ir, owner);
+    uint32_t count = is_polled(e, owner);
     for (uint32_t inst = blocks.first; inst < blocks.end; inst++) {
-        count += vyre_op_is_loop(e->ir->insts[inst].op) && !opencl_ends_soon(e->ir, inst);
+        count += is_polled(e, inst);
     }
     return count;
 }

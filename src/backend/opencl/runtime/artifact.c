@@ -16,7 +16,7 @@ typedef struct phase_row {
     uint32_t threads, shared_bytes, flags, parameter_count, assumption_count;
 } phase_row;
 
-enum { ORDERED = 1, FRAME = 2, POLLS = 4 };
+enum { ORDERED = 1, FRAME = 2, LONG = 4 };
 
 static head make_head(const opencl_artifact_key *key) {
     return (head){
@@ -41,7 +41,7 @@ void opencl_artifact_write(const opencl_artifact_key *key, const opencl_phase_in
             .threads = info->threads,
             .shared_bytes = info->shared_bytes,
             .flags = (info->ordered ? (uint32_t)ORDERED : 0) |
-                     (info->has_frame ? (uint32_t)FRAME : 0) | (info->polls ? (uint32_t)POLLS : 0),
+                     (info->has_frame ? (uint32_t)FRAME : 0) | (info->is_long ? (uint32_t)LONG : 0),
             .parameter_count = info->parameter_count,
             .assumption_count = info->assumption_count,
         };
@@ -85,7 +85,7 @@ static bool take_phase(const uint8_t **at, size_t *bytes, opencl_phase_info *out
         .shared_bytes = row.shared_bytes,
         .ordered = row.flags & ORDERED,
         .has_frame = row.flags & FRAME,
-        .polls = row.flags & POLLS,
+        .is_long = row.flags & LONG,
         .parameter_count = row.parameter_count,
         .parameters = parameters,
         .assumption_count = row.assumption_count,

@@ -172,6 +172,7 @@ static vyre_status look_at(opencl_device *device) {
     info->is_cpu = info->found.type & CL_DEVICE_TYPE_CPU;
     info->private_bytes = info->is_cpu ? stack_for_private() : 0;
     target->is_covered = info->is_cpu; /* a condition around all of it keeps it out of vectors */
+    target->polls = !info->is_cpu;     /* and so does a loop that may be left */
     VYRE_TRY(choose_options(device));
     snprintf(info->driver, sizeof info->driver, "%s %s", info->found.platform_name,
              info->found.driver);

@@ -118,11 +118,12 @@ static bool load_artifact(opencl_executable *executable, const opencl_artifact_k
 }
 
 static vyre_status compile(opencl_executable *executable, const opencl_artifact_key *key,
-                           bool own_domain, opencl_phase_info *infos, vyre_strbuf *out_artifact) {
+                           unsigned variant, opencl_phase_info *infos, vyre_strbuf *out_artifact) {
     opencl_device *device = executable->device;
     opencl_target target = device->info.target;
     vyre_strbuf text = {0}, binary = {0};
-    target.general = !own_domain;
+    target.general = variant & OPENCL_LARGE;
+    target.polls = target.polls || variant & OPENCL_STOPS;
     vyre_status status = opencl_emit(executable->program, &target, &text, infos);
     status = status ? status
                     : opencl_build_text(device, &text, vyre_program_name(executable->program),
@@ -142,7 +143,7 @@ static vyre_status compile(opencl_executable *executable, const opencl_artifact_
 }
 
 /* What an artifact has, or what the compiler makes. */
-static vyre_status fill_in(opencl_executable *executable, bool own_domain, const uint8_t *artifact,
+static vyre_status fill_in(opencl_executable *executable, unsigned variant, const uint8_t *artifact,
                            size_t artifact_size, vyre_strbuf *out_artifact) {
     opencl_device *device = executable->device;
     const opencl_artifact_key key = {.device = device->info.key,
@@ -157,7 +158,7 @@ static vyre_status fill_in(opencl_executable *executable, bool own_domain, const
     if (!load_artifact(executable, &key, infos, artifact, artifact_size)) {
         opencl_infos_free(infos, executable->phase_count);
         memset(infos, 0, executable->phase_count * sizeof *infos);
-        status = compile(executable, &key, own_domain, infos, out_artifact);
+        status = compile(executable, &key, variant, infos, out_artifact);
     }
     for (uint32_t i = 0; i < executable->phase_count; i++) {
         executable->phases[i].info = infos[i];
@@ -167,7 +168,7 @@ static vyre_status fill_in(opencl_executable *executable, bool own_domain, const
 }
 
 /* Takes the lowered program over. */
-static vyre_status make(opencl_device *device, vyre_program *program, bool own_domain,
+static vyre_status make(opencl_device *device, vyre_program *program, unsigned variant,
                         const uint8_t *artifact, size_t artifact_size, vyre_strbuf *out_artifact,
                         opencl_executable **out_executable) {
     const vyre_ir *ir = vyre_program_ir(program);
@@ -194,8 +195,7 @@ static vyre_status make(opencl_device *device, vyre_program *program, bool own_d
         pthread_mutex_init(&phases[i].lock, NULL);
     }
     vyre_status status = vyre_fill_find(program, overwritten);
-    status =
-        status ? status : fill_in(executable, own_domain, artifact, artifact_size, out_artifact);
+    status = status ? status : fill_in(executable, variant, artifact, artifact_size, out_artifact);
     if (status) {
         opencl_executable_release(executable);
         return status;
@@ -210,7 +210,7 @@ vyre_status opencl_executable_make(opencl_device *device, const vyre_program *pr
     vyre_program *lowered;
     *out_executable = NULL;
     VYRE_TRY(opencl_lower(program, &device->corrections, true, &lowered));
-    return make(device, lowered, true, artifact, artifact_size, out_artifact, out_executable);
+    return make(device, lowered, 0, artifact, artifact_size, out_artifact, out_executable);
 }
 
 vyre_status opencl_executable_bare(opencl_device *device, const vyre_program *program,
@@ -218,20 +218,25 @@ vyre_status opencl_executable_bare(opencl_device *device, const vyre_program *pr
     vyre_program *lowered;
     *out_executable = NULL;
     VYRE_TRY(vyre_lower_program(program, true, &lowered));
-    return make(device, lowered, true, NULL, 0, NULL, out_executable);
+    return make(device, lowered, 0, NULL, 0, NULL, out_executable);
 }
 
-vyre_status opencl_executable_large(opencl_executable *executable,
-                                    opencl_executable **out_executable) {
+vyre_status opencl_executable_variant(opencl_executable *executable, unsigned variant,
+                                      opencl_executable **out_executable) {
+    if (!variant) {
+        *out_executable = executable;
+        return VYRE_OK;
+    }
     vyre_status status = VYRE_OK;
+    opencl_executable **kept = &executable->variants[variant - 1];
     pthread_mutex_lock(&executable->lock);
-    if (!executable->large) {
+    if (!*kept) {
         /* Comparisons that its own domain decides stay decided: what is larger is another
          * program. */
-        status = make(executable->device, vyre_program_retain(executable->program), false, NULL, 0,
-                      NULL, &executable->large);
+        status = make(executable->device, vyre_program_retain(executable->program), variant, NULL,
+                      0, NULL, kept);
     }
-    *out_executable = executable->large;
+    *out_executable = *kept;
     pthread_mutex_unlock(&executable->lock);
     return status;
 }
@@ -246,7 +251,9 @@ void opencl_executable_release(opencl_executable *executable) {
         return;
     }
     const opencl_table *cl = executable->device->cl;
-    opencl_executable_release(executable->large);
+    for (int i = 0; i < OPENCL_VARIANTS; i++) {
+        opencl_executable_release(executable->variants[i]);
+    }
     for (uint32_t i = 0; i < executable->phase_count; i++) {
         opencl_phase *phase = &executable->phases[i];
         if (phase->kernel) {

@@ -13,6 +13,14 @@ typedef struct opencl_phase {
     pthread_mutex_t lock;    /* from the first argument of a launch to the launch */
 } opencl_phase;
 
+/* The code of a program is compiled for most runs, and when it comes to that for others, in any
+ * combination. */
+enum {
+    OPENCL_LARGE = 1,   /* runs whose domains are larger than the program's */
+    OPENCL_STOPS = 2,   /* runs with a timeout: its loops look at the stop word */
+    OPENCL_VARIANTS = 3 /* such combinations */
+};
+
 typedef struct opencl_executable {
     atomic_uint references;
     opencl_device *device;
@@ -24,8 +32,8 @@ typedef struct opencl_executable {
     bool reads_elements;   /* the host has to read arrays to know what to run */
     size_t text_bytes;
 
-    pthread_mutex_t lock;            /* of what follows */
-    struct opencl_executable *large; /* for domains that are larger than the program's; or NULL */
+    pthread_mutex_t lock;                                /* of what follows */
+    struct opencl_executable *variants[OPENCL_VARIANTS]; /* each from its first run on, or NULL */
 } opencl_executable;
 
 /* The lowered program, without what the device does not do. */
@@ -44,8 +52,8 @@ VYRE_MUST_USE vyre_status opencl_executable_bare(opencl_device *device, const vy
 opencl_executable *opencl_executable_retain(opencl_executable *executable);
 void opencl_executable_release(opencl_executable *executable);
 
-/* The same program for larger domains; the executable keeps it. */
-VYRE_MUST_USE vyre_status opencl_executable_large(opencl_executable *executable,
-                                                  opencl_executable **out_executable);
+/* The same program for such runs; the executable keeps it. It is itself if `variant` is 0. */
+VYRE_MUST_USE vyre_status opencl_executable_variant(opencl_executable *executable, unsigned variant,
+                                                    opencl_executable **out_executable);
 
 #endif

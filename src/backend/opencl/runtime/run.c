@@ -369,9 +369,11 @@ static vyre_status run_phase(run *r, uint32_t index) {
     if (is_late(r)) {
         return timed_out(r);
     }
-    if (r->call->config->grid[0] && is_larger(r, index)) {
-        VYRE_TRY(opencl_executable_large(r->executable, &executable));
+    unsigned variant = r->call->config->grid[0] && is_larger(r, index) ? OPENCL_LARGE : 0;
+    if (r->deadline_ns && !r->device->info.target.polls && executable->phases[index].info.is_long) {
+        variant |= OPENCL_STOPS;
     }
+    VYRE_TRY(opencl_executable_variant(r->executable, variant, &executable));
     for (uint32_t i = 0; i < phase->dimensions && phase->from_resource != VYRE_NONE; i++) {
         VYRE_TRY(
             read_element(r, phase->from_resource, size_now(r, phase->from_index) + i, &counts[i]));
