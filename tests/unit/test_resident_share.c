@@ -10,6 +10,7 @@
 #include "runtime/device.h"
 #include "tests/unit/contract_check.h"
 #include "tests/unit/failing_allocator.h"
+#include "tests/unit/opencl_check.h"
 
 enum { BYTES = CONTRACT_LENGTH * sizeof(uint32_t) };
 
@@ -39,10 +40,22 @@ static vyre_resident range(vyre_device *device, vyre_resident of, size_t offset,
     return made;
 }
 
+static bool has_opencl; /* whose first device is a CPU */
+
+static bool find_opencl(void) {
+    vyre_profile profile = {0};
+    vyre_device *device = opencl_check_available() ? open_opencl() : NULL;
+    if (device) {
+        vyre_device_profile(device, &profile);
+        vyre_device_release(device);
+    }
+    return profile.flags & VYRE_PROFILE_IS_SOFTWARE;
+}
+
 /* Calls a test with each device that has all of it. */
 static void on_each(void (*test)(vyre_device *device)) {
-    static const char *const names[] = {"reference", "cpu"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    static const char *const names[] = {"reference", "cpu", "opencl"};
+    for (size_t i = 0; i < sizeof names / sizeof *names - !has_opencl; i++) {
         vyre_device *device;
         expect_ok(vyre_acquire(names[i], &device));
         test(device);
@@ -652,6 +665,7 @@ static void forked_children_leave_it_alone(void **state) {
 
 int main(void) {
     contract_without_cache();
+    has_opencl = find_opencl();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(import_runs_where_the_memory_lies),
         cmocka_unit_test(ranges_share_memory_and_keep_it),

@@ -76,6 +76,18 @@ static vyre_status resident_free(const vyre_backend *backend, uint64_t buffer) {
     return VYRE_OK;
 }
 
+static vyre_status resident_import(const vyre_backend *backend, const vyre_memory *memory,
+                                   uint64_t *out_buffer) {
+    return opencl_resident_import(device_of(backend), memory, out_buffer);
+}
+
+static vyre_status resident_address(const vyre_backend *backend, uint64_t buffer,
+                                    vyre_memory *out_memory) {
+    (void)backend;
+    *out_memory = opencl_resident_memory(buffer);
+    return VYRE_OK;
+}
+
 static vyre_status resident_range(const vyre_backend *backend, uint64_t buffer, size_t offset,
                                   size_t size, uint64_t *out_buffer) {
     (void)backend;
@@ -266,6 +278,8 @@ static const vyre_backend_slots slots = {
     .try_recover = try_recover,
     .destroy = destroy,
     .dispatch_in_place = dispatch_in_place,
+    .resident_import = resident_import,
+    .resident_address = resident_address,
     .resident_range = resident_range,
     .resident_copy = resident_copy,
     .resident_fill = resident_fill,

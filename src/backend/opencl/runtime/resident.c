@@ -8,7 +8,9 @@
 /* The number of a buffer is the address of this. */
 typedef struct resident {
     cl_mem memory;
-    uint64_t offset; /* of a range, in its buffer */
+    uint64_t offset, size; /* offset: of a range, in its buffer */
+    uint8_t *host;         /* where the buffer lies in the host's memory, or NULL */
+    void *block;           /* that memory, if it is to be freed */
     bool is_range;
 } resident;
 
@@ -16,40 +18,90 @@ static resident *resident_of(uint64_t buffer) {
     return (resident *)(uintptr_t)buffer;
 }
 
-static vyre_status make(cl_mem memory, uint64_t offset, bool is_range, uint64_t *out_buffer) {
+static vyre_status make(const resident *buffer, uint64_t *out_buffer) {
     resident *made = vyre_alloc(sizeof *made);
     *out_buffer = (uintptr_t)made;
     if (!made) {
         return vyre_no_memory("to track a resident buffer");
     }
-    *made = (resident){memory, offset, is_range};
+    *made = *buffer;
     return VYRE_OK;
 }
 
+/* A CPU works in memory of the host, which starts as zeros. */
+static vyre_status make_memory(opencl_device *device, size_t size, resident *out) {
+    enum { LINE = 128 };
+    *out = (resident){.size = size};
+    if (!device->info.is_cpu) {
+        VYRE_TRY(opencl_memory_make(device, size, NULL, &out->memory));
+        return opencl_memory_zero(device, out->memory, 0, size);
+    }
+    out->block = size <= SIZE_MAX - 2 * LINE ? vyre_alloc_zeroed(size + 2 * (size_t)LINE, 1) : NULL;
+    if (!out->block) {
+        return vyre_no_memory("for a resident buffer of %zu bytes", size);
+    }
+    out->host = (uint8_t *)out->block + (LINE - (uintptr_t)out->block % LINE);
+    return opencl_memory_make(device, size ? size : LINE, out->host, &out->memory);
+}
+
 vyre_status opencl_resident_allocate(opencl_device *device, size_t size, uint64_t *out_buffer) {
-    cl_mem memory = NULL;
+    resident made;
     *out_buffer = 0;
     VYRE_TRY(opencl_check_lost(device));
-    VYRE_TRY(opencl_memory_make(device, size, NULL, &memory));
-    vyre_status status = opencl_memory_zero(device, memory, 0, size);
-    status = status ? status : make(memory, 0, false, out_buffer);
+    vyre_status status = make_memory(device, size, &made);
+    status = status ? status : make(&made, out_buffer);
     if (status) {
-        opencl_memory_free(device, memory);
+        opencl_memory_free(device, made.memory);
+        vyre_free(made.block);
     }
     return status;
+}
+
+vyre_status opencl_resident_import(opencl_device *device, const vyre_memory *memory,
+                                   uint64_t *out_buffer) {
+    resident made = {.size = memory->size, .host = (uint8_t *)(uintptr_t)memory->address};
+    *out_buffer = 0;
+    VYRE_TRY(opencl_check_lost(device));
+    if (memory->place != VYRE_MEMORY_HOST || !device->info.is_cpu) {
+        return vyre_status_make(
+            VYRE_STATUS_UNSUPPORTED, "allocate a resident buffer and upload the data",
+            "%s cannot use the %zu bytes at address %#llx where they are: %s",
+            device->info.found.name, memory->size, (unsigned long long)memory->address,
+            device->info.is_cpu ? "it takes memory of the host" : "it has memory of its own");
+    }
+    VYRE_TRY(opencl_memory_make(device, made.size, made.size ? made.host : NULL, &made.memory));
+    vyre_status status = make(&made, out_buffer);
+    if (status) {
+        opencl_memory_free(device, made.memory);
+    }
+    return status;
+}
+
+vyre_memory opencl_resident_memory(uint64_t buffer) {
+    const resident *self = resident_of(buffer);
+    return (vyre_memory){
+        .address = (uintptr_t)self->host,
+        .size = (size_t)self->size,
+        .place = self->host ? VYRE_MEMORY_HOST : 0,
+    };
 }
 
 vyre_status opencl_resident_range(uint64_t buffer, size_t offset, size_t size,
                                   uint64_t *out_buffer) {
     const resident *root = resident_of(buffer);
-    (void)size;
-    return make(root->memory, root->offset + offset, true, out_buffer);
+    const resident part = {.memory = root->memory,
+                           .offset = root->offset + offset,
+                           .size = size,
+                           .host = root->host ? root->host + offset : NULL,
+                           .is_range = true};
+    return make(&part, out_buffer);
 }
 
 void opencl_resident_free(opencl_device *device, uint64_t buffer) {
     resident *self = resident_of(buffer);
     if (!self->is_range) {
         opencl_memory_free(device, self->memory);
+        vyre_free(self->block);
     }
     vyre_free(self);
 }
@@ -76,6 +128,13 @@ vyre_status opencl_resident_read(opencl_device *device, uint64_t buffer, size_t 
     return opencl_check(device, result, "reading %zu bytes", size);
 }
 
+/* What lies in the host's memory is there when a call returns. */
+static vyre_status settle_memory(opencl_device *device, const resident *self, cl_int result,
+                                 const char *verb, size_t size) {
+    result = result || !self->host ? result : device->cl->clFinish(device->queue);
+    return opencl_check(device, result, "%s %zu bytes", verb, size);
+}
+
 vyre_status opencl_resident_copy(opencl_device *device, uint64_t to, size_t to_offset,
                                  uint64_t from, size_t from_offset, size_t size) {
     const resident *target = resident_of(to), *source = resident_of(from);
@@ -85,7 +144,7 @@ vyre_status opencl_resident_copy(opencl_device *device, uint64_t to, size_t to_o
                                                source->offset + from_offset,
                                                target->offset + to_offset, size, 0, NULL, NULL)
              : CL_SUCCESS;
-    return opencl_check(device, result, "copying %zu bytes", size);
+    return settle_memory(device, target, result, "copying", size);
 }
 
 vyre_status opencl_resident_fill(opencl_device *device, uint64_t buffer, size_t offset, size_t size,
@@ -101,7 +160,7 @@ vyre_status opencl_resident_fill(opencl_device *device, uint64_t buffer, size_t 
     if (at % pattern_size == 0) {
         result = device->cl->clEnqueueFillBuffer(device->queue, self->memory, pattern, pattern_size,
                                                  (size_t)at, size, 0, NULL, NULL);
-        return opencl_check(device, result, "filling %zu bytes", size);
+        return settle_memory(device, self, result, "filling", size);
     }
     bytes = vyre_alloc(size); /* the pattern starts somewhere else than the driver allows */
     if (!bytes) {

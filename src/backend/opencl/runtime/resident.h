@@ -6,6 +6,10 @@
 
 VYRE_MUST_USE vyre_status opencl_resident_allocate(opencl_device *device, size_t size,
                                                    uint64_t *out_buffer);
+/* Devices that work in memory of the host take memory of the caller, and tell where buffers lie. */
+VYRE_MUST_USE vyre_status opencl_resident_import(opencl_device *device, const vyre_memory *memory,
+                                                 uint64_t *out_buffer);
+vyre_memory opencl_resident_memory(uint64_t buffer);
 VYRE_MUST_USE vyre_status opencl_resident_range(uint64_t buffer, size_t offset, size_t size,
                                                 uint64_t *out_buffer);
 void opencl_resident_free(opencl_device *device, uint64_t buffer);
