@@ -2,6 +2,7 @@
 #include "conform/session.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/page.h"
 #include "base/status.h"
@@ -16,8 +17,8 @@
       "the devices to test: preferred, IDs of backends, ID:N for device N, or all, separated by "  \
       "commas (default: preferred)")                                                               \
     X(SUITE, 0, "--suite", "NAME,...", NULL,                                                       \
-      "the suites to run: operations, special, sizes, laws, library, small, random (default: "     \
-      "all)")                                                                                      \
+      "the suites to run: operations, special, floats, sizes, laws, library, small, random "       \
+      "(default: all)")                                                                            \
     X(AGAINST, 0, "--against", "DEVICE", NULL,                                                     \
       "take the expected bytes from this device instead of the reference backend")                 \
     X(TAG, 0, "--tag", "TAG,...", NULL,                                                            \
@@ -31,6 +32,13 @@
       "how often to run a program whose result may depend on the schedule; reference takes "       \
       "another "                                                                                   \
       "schedule each time (default: 10)")                                                          \
+    X(VECTORS, 0, "--vectors", "N", NULL,                                                          \
+      "how many vectors of operands a case of the suite floats has (default: 20000)")              \
+    X(JOBS, 0, "--jobs", "N", NULL,                                                                \
+      "run the cases in N processes, each with the device for itself, for drivers that compile "   \
+      "one program at a time in a process (default: 1 process with a thread for each CPU)")        \
+    X(SECONDS, 0, "--seconds", "N", NULL,                                                          \
+      "begin no case after N seconds; the cases left count as skipped")                            \
     X(CERT, 0, "--cert", "FILE", NULL, "write a certificate of the results")                       \
     X(CHECK, 0, "--check", "FILE", NULL,                                                           \
       "run a certificate's cases again, and report what differs")                                  \
@@ -48,6 +56,9 @@ static const cli_example examples[] = {
     {"vyre conform -b cpu --suite random --programs 10000 --seed 1000000",
      "run only random programs"},
     {"vyre conform -b cpu --cert cpu.toml", "run all suites and write a certificate"},
+    {"vyre conform -b cpu --suite floats --vectors 4000000", "test floats on more operands"},
+    {"vyre conform -b opencl --jobs 16 --seconds 600 --cert opencl.toml",
+     "use 16 processes, and stop after 10 minutes"},
     {"vyre conform --check cpu.toml", "check that the results still match the certificate"},
     {"vyre conform -b reference --against cpu --suite small",
      "compare the reference backend with the "
@@ -76,7 +87,11 @@ const cli_command cli_command_conform = {
     CLI_COMMAND_PARTS,
 };
 
-enum { MOST_PROGRAMS = 100000000 }; /* each has a digest in memory */
+enum {
+    MOST_PROGRAMS = 100000000, /* each has a digest in memory */
+    MOST_VECTORS = 1000000000,
+    MOST_SECONDS = 1000000000,
+};
 
 typedef struct job {
     const cli_arguments *arguments;
@@ -148,16 +163,29 @@ static vyre_status check_numbers(const conform_session *c) {
     return VYRE_OK;
 }
 
+/* A number of an option from 1 on; the value stays where it is not given. */
+static vyre_status read_count(const job *j, uint32_t option, uint64_t most, uint64_t *out) {
+    VYRE_TRY(cli_option_number(j->arguments, option, out));
+    return !j->arguments->values[option].given || (*out && *out <= most)
+               ? VYRE_OK
+               : vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "give a number in that range",
+                                  "%s is %llu, and takes 1 to %llu", options[option].name,
+                                  (unsigned long long)*out, (unsigned long long)most);
+}
+
 static vyre_status read_choice(job *j) {
     const cli_arguments *arguments = j->arguments;
     conform_session *c = &j->conform;
     uint64_t suites = 0, tags = 0;
+    c->vectors = CONFORM_VECTORS;
     c->programs = 1000;
     c->seed = 1;
     c->runs = 10;
     VYRE_TRY(cli_option_number(arguments, PROGRAMS, &c->programs));
     VYRE_TRY(cli_option_number(arguments, SEED, &c->seed));
     VYRE_TRY(cli_option_number(arguments, RUNS, &c->runs));
+    VYRE_TRY(read_count(j, VECTORS, MOST_VECTORS, &c->vectors));
+    VYRE_TRY(read_count(j, SECONDS, MOST_SECONDS, &c->seconds_most));
     VYRE_TRY(read_words(arguments->values[SUITE].text, "suite", suite_name, &suites));
     VYRE_TRY(read_words(arguments->values[TAG].text, "tag", tag_name, &tags));
     c->suites = suites ? (uint32_t)suites : (1u << CONFORM_SUITE_COUNT) - 1;
@@ -168,8 +196,8 @@ static vyre_status read_choice(job *j) {
 
 /* What a certificate says is not to be said again. */
 static vyre_status check_check(const cli_arguments *arguments) {
-    static const uint32_t others[] = {BACKEND, AGAINST, SUITE, TAG,  PROGRAMS,
-                                      SEED,    RUNS,    CERT,  LIST, SAVE};
+    static const uint32_t others[] = {BACKEND, AGAINST, SUITE, TAG,  PROGRAMS, SEED,
+                                      RUNS,    CERT,    LIST,  SAVE, SECONDS,  VECTORS};
     const char *name = arguments->operand_count ? arguments->operands[0] : NULL;
     for (size_t i = 0; i < sizeof others / sizeof *others && !name; i++) {
         name = arguments->values[others[i]].given ? options[others[i]].name : NULL;
@@ -179,6 +207,33 @@ static vyre_status check_check(const cli_arguments *arguments) {
                                   "remove it; the certificate says what to run and on which device",
                                   "`%s` cannot be combined with --check", name)
                : VYRE_OK;
+}
+
+/* Processes */
+
+/* All that a worker does: no device of its parent's is its own, and nothing is told but to it. */
+static void work(job *j, const char *device_name, const char *against) {
+    conform_session *c = &j->conform;
+    vyre_device *device = NULL;
+    vyre_status status = against ? cli_device_open(against, &c->against) : VYRE_OK;
+    status = status ? status : cli_device_open(device_name, &device);
+    c->step = NULL;
+    status = status ? status : conform_session_run(c, device);
+    if (status) {
+        conform_jobs_fail(c, status);
+    }
+    _exit(CLI_EXIT_DONE); /* what stands in the parent's buffers is not written twice */
+}
+
+/* Before a device is acquired. */
+static vyre_status start_jobs(job *j, const char *device, const char *against) {
+    uint64_t count = 1;
+    VYRE_TRY(read_count(j, JOBS, CONFORM_JOBS_MOST, &count));
+    VYRE_TRY(count > 1 ? conform_jobs_start(&j->conform, (uint32_t)count) : VYRE_OK);
+    if (conform_jobs_is_worker(&j->conform)) {
+        work(j, device, against);
+    }
+    return VYRE_OK;
 }
 
 /* One device */
@@ -315,12 +370,18 @@ static cli_exit acquire_against(job *j, const char *name) {
 }
 
 static void test_devices(job *j) {
-    cli_exit against = acquire_against(j, j->arguments->values[AGAINST].text);
+    const char *names = j->arguments->values[BACKEND].text;
+    const char *judge = j->arguments->values[AGAINST].text;
+    vyre_status status = start_jobs(j, names, judge);
+    if (status) {
+        add_exit(j, cli_message_status(j->arguments->command, status));
+        return;
+    }
+    cli_exit against = acquire_against(j, judge);
     if (against != CLI_EXIT_DONE) {
         add_exit(j, against);
         return;
     }
-    const char *names = j->arguments->values[BACKEND].text;
     if (!names || !strchr(names, ',')) {
         if (names && !strcmp(names, "all")) {
             test_all(j);
@@ -408,11 +469,26 @@ static cli_exit check(job *j) {
     const cli_command *command = j->arguments->command;
     const char *path = j->arguments->values[CHECK].text;
     conform_certificate certificate;
+    conform_session *c = &j->conform;
     vyre_device *device;
     vyre_strbuf lines = {0};
     size_t differences = 0;
     vyre_status status = conform_certificate_read(path, &certificate);
     if (status) {
+        return cli_message_status(command, status);
+    }
+    c->suites = certificate.suites;
+    c->tags = certificate.tags;
+    c->glob = strcmp(certificate.glob, "*") ? certificate.glob : NULL;
+    c->seed = certificate.seed;
+    c->programs = certificate.programs;
+    c->runs = certificate.runs;
+    c->vectors = certificate.vectors;
+    status = check_numbers(c);
+    status = status ? status : conform_session_list(c);
+    status = status ? status : start_jobs(j, certificate.device, certificate.against);
+    if (status) {
+        conform_certificate_free(&certificate);
         return cli_message_status(command, status);
     }
     cli_exit result = cli_device_acquire(command, certificate.device, &device, &lines);
@@ -428,16 +504,7 @@ static cli_exit check(job *j) {
         vyre_strbuf_free(&lines);
         return CLI_EXIT_BACKEND;
     }
-    conform_session *c = &j->conform;
-    c->suites = certificate.suites;
-    c->tags = certificate.tags;
-    c->glob = strcmp(certificate.glob, "*") ? certificate.glob : NULL;
-    c->seed = certificate.seed;
-    c->programs = certificate.programs;
-    c->runs = certificate.runs;
-    status = is_itself(j, device) ? refuse_itself(device) : check_numbers(c);
-    status = status ? status : conform_session_list(c);
-    status = status ? status : run_cases(j, device);
+    status = is_itself(j, device) ? refuse_itself(device) : run_cases(j, device);
     status = status ? status : conform_certificate_compare(&certificate, c, &lines, &differences);
     if (!status) {
         print_check(j, path, differences, &lines);
@@ -453,13 +520,15 @@ static cli_exit check(job *j) {
 
 /* The command */
 
-static vyre_status check_files(const cli_arguments *arguments) {
+static vyre_status check_single(const cli_arguments *arguments) {
     const char *names = arguments->values[BACKEND].text;
     bool several = names && (strchr(names, ',') || !strcmp(names, "all"));
-    uint32_t file = arguments->values[CERT].given ? CERT : SAVE;
-    return several && arguments->values[file].given
+    uint32_t one = arguments->values[CERT].given   ? CERT
+                   : arguments->values[JOBS].given ? JOBS
+                                                   : SAVE;
+    return several && arguments->values[one].given
                ? vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT, "name one device with -b",
-                                  "%s takes one device, and -b names several", options[file].name)
+                                  "%s takes one device, and -b names several", options[one].name)
                : VYRE_OK;
 }
 
@@ -472,7 +541,7 @@ static cli_exit run(const cli_arguments *arguments) {
     j.conform.user = &j.progress;
     bool checks = arguments->values[CHECK].given;
     vyre_status status = checks ? check_check(arguments) : read_choice(&j);
-    status = status ? status : check_files(arguments);
+    status = status ? status : check_single(arguments);
     if (!status && !checks) {
         status = conform_session_list(&j.conform);
     }

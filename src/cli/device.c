@@ -49,9 +49,14 @@ static vyre_status open_named(const char *name, vyre_device **out_device, vyre_s
                             : vyre_registry_acquire(vyre_registry_default(), name, out_device);
 }
 
+static bool is_preferred(const char *name) {
+    return !name || !strcmp(name, "preferred");
+}
+
 vyre_status cli_device_open(const char *name, vyre_device **out_device) {
     vyre_strbuf why = {0};
-    vyre_status status = open_named(name, out_device, &why);
+    vyre_status status = is_preferred(name) ? acquire_preferred(VYRE_REQUIRE_ANY, out_device, &why)
+                                            : open_named(name, out_device, &why);
     vyre_strbuf_free(&why);
     return status;
 }

@@ -71,6 +71,7 @@ static void put_asked_for(const conform_session *c, vyre_toml_writer *w) {
     put_number(w, "seed", c->seed);
     put_number(w, "programs", c->programs);
     put_number(w, "runs", c->runs);
+    put_number(w, "vectors", c->vectors);
     put_words(w, "suites_asked_for", c->suites, CONFORM_SUITE_COUNT, suite_name);
     put_words(w, "tags_asked_for", c->tags, CONFORM_TAG_COUNT, tag_name);
     put_string(w, "ids_asked_for", c->glob ? c->glob : "*");
@@ -129,12 +130,11 @@ static void put_suite(const conform_session *c, conform_suite_kind kind, vyre_to
             }
         }
         if (kind >= CONFORM_SUITE_SEEDED) {
-            const conform_seeded *seeded = &c->seeded[kind - CONFORM_SUITE_SEEDED];
-            bool failed = fate == CONFORM_FATE_FAILED;
+            uint64_t seed;
+            const char *reason = conform_seeds_reason(c, kind, fate, &seed);
             char line[640];
             snprintf(line, sizeof line, "%s.%llu: %s", conform_suite_name(kind),
-                     (unsigned long long)(failed ? seeded->failed_seed : seeded->refused_seed),
-                     failed ? seeded->failure : seeded->refusal);
+                     (unsigned long long)seed, reason);
             vyre_toml_write_string(w, vyre_str_of(line));
         }
         vyre_toml_write_array_end(w);
@@ -266,6 +266,7 @@ static vyre_status read_fields(const vyre_toml_value *root, conform_certificate 
     VYRE_TRY(read_number(root, "seed", &out->seed));
     VYRE_TRY(read_number(root, "programs", &out->programs));
     VYRE_TRY(read_number(root, "runs", &out->runs));
+    VYRE_TRY(read_number(root, "vectors", &out->vectors));
     VYRE_TRY(read_words(root, "suites_asked_for", CONFORM_SUITE_COUNT, suite_name, &suites));
     out->suites = (uint32_t)suites;
     return read_words(root, "tags_asked_for", CONFORM_TAG_COUNT, tag_name, &out->tags);

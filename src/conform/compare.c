@@ -227,14 +227,16 @@ static void check_output(comparing *c, uint32_t i) {
 
 /* Runs the subject and looks at all that it left behind. */
 static void judge(comparing *c) {
-    vyre_pipeline *pipeline;
-    vyre_status status =
-        vyre_device_compile(c->conform->subject, c->plan.program, &run_config, &pipeline);
+    vyre_pipeline *own = NULL, **pipeline = c->conform->kept ? c->conform->kept : &own;
+    vyre_status status = VYRE_OK;
+    if (!*pipeline) {
+        status = vyre_device_compile(c->conform->subject, c->plan.program, &run_config, pipeline);
+    }
     if (!status) {
         status =
-            vyre_pipeline_run(pipeline, VYRE_RUN_BORROWED, &c->plan, c->guarded, c->outputs, NULL);
-        vyre_pipeline_release(pipeline);
+            vyre_pipeline_run(*pipeline, VYRE_RUN_BORROWED, &c->plan, c->guarded, c->outputs, NULL);
     }
+    vyre_pipeline_release(own);
     check_inputs(c);
     if (status && !c->out->verdict) {
         c->out->verdict = vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED

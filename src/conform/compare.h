@@ -11,6 +11,7 @@
 #define VYRE_CONFORM_COMPARE_H
 
 #include <vyre/device.h>
+#include <vyre/pipeline.h>
 
 #include "conform/trial.h"
 
@@ -56,6 +57,7 @@ typedef struct conform_comparison {
 
 typedef struct conform_pair {
     vyre_device *oracle, *subject;
+    vyre_pipeline **kept; /* the program compiled for the subject, for more runs of it; or NULL */
     /* Whether there is one answer at all, asked of programs that were cut down: one without a race
      * may have one then. */
     bool (*has_one_answer)(const vyre_program *program, const vyre_input *inputs,

@@ -50,6 +50,7 @@ vyre_status conform_session_add(conform_session *c, conform_case one, const char
 static vyre_status list_fixed(conform_session *c, conform_suite_kind kind) {
     conform_suite *suite = &c->fixed[kind];
     VYRE_TRY(conform_suite_make(kind, suite));
+    suite->vectors = c->vectors ? c->vectors : CONFORM_VECTORS;
     for (size_t i = 0; i < suite->case_count; i++) {
         const conform_suite_case *fixed = &suite->cases[i];
         conform_case one = {.tags = fixed->tags, .suite = kind, .fixed = fixed};
@@ -154,6 +155,7 @@ void conform_session_forget(conform_session *c) {
 
 void conform_session_deinit(conform_session *c) {
     conform_session_forget(c);
+    conform_jobs_end(&c->jobs);
     vyre_device_release(c->against);
     for (size_t i = 0; i < c->cases.count; i++) {
         vyre_free(c->cases.items[i].id);

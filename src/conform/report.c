@@ -149,13 +149,13 @@ static void put_reasons(const conform_session *c, conform_fate fate, vyre_strbuf
                            (unsigned long long)(all - told));
     }
     for (conform_suite_kind suite = CONFORM_SUITE_SEEDED; suite < CONFORM_SUITE_COUNT; suite++) {
-        const conform_seeded *seeded = &c->seeded[suite - CONFORM_SUITE_SEEDED];
-        uint64_t count = c->tallies[suite].counts[fate];
+        uint64_t count = c->tallies[suite].counts[fate], seed;
+        const char *reason = conform_seeds_reason(c, suite, fate, &seed);
         if (count) {
             vyre_strbuf_printf(text, "%s: %llu %s program%s, such as that of seed %llu: %s\n",
                                conform_fate_name(fate), (unsigned long long)count,
                                conform_suite_name(suite), vyre_plural(count),
-                               (unsigned long long)seeded->refused_seed, seeded->refusal);
+                               (unsigned long long)seed, reason);
         }
     }
 }
@@ -261,26 +261,21 @@ static void json_cases(const conform_session *c, vyre_json *json) {
     vyre_json_array_end(json);
 }
 
-/* Of suites that are drawn from seeds: the first program that failed, and the first unsupported. */
+/* Of suites that are drawn from seeds: the first program of each fate but passed. */
 static void json_seeded(const conform_session *c, vyre_json *json) {
     vyre_json_add_array(json, "seeds");
     for (conform_suite_kind suite = CONFORM_SUITE_SEEDED; suite < CONFORM_SUITE_COUNT; suite++) {
-        const conform_seeded *seeded = &c->seeded[suite - CONFORM_SUITE_SEEDED];
-        const struct {
-            const char *text;
+        for (conform_fate fate = CONFORM_FATE_FAILED; fate < CONFORM_FATE_COUNT; fate++) {
             uint64_t seed;
-            conform_fate fate;
-        } both[] = {{seeded->failure, seeded->failed_seed, CONFORM_FATE_FAILED},
-                    {seeded->refusal, seeded->refused_seed, CONFORM_FATE_UNSUPPORTED}};
-        for (size_t i = 0; i < 2; i++) {
-            if (!both[i].text) {
+            const char *reason = conform_seeds_reason(c, suite, fate, &seed);
+            if (!c->tallies[suite].counts[fate]) {
                 continue;
             }
             vyre_json_object(json);
             vyre_json_add_string(json, "suite", conform_suite_name(suite));
-            vyre_json_add_u64(json, "seed", both[i].seed);
-            vyre_json_add_string(json, "fate", conform_fate_name(both[i].fate));
-            vyre_json_add_string(json, "reason", both[i].text);
+            vyre_json_add_u64(json, "seed", seed);
+            vyre_json_add_string(json, "fate", conform_fate_name(fate));
+            vyre_json_add_string(json, "reason", reason);
             vyre_json_object_end(json);
         }
     }

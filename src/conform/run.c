@@ -1,9 +1,10 @@
-/* All cases on a device, by several threads: each takes the next group, operation or seed. What
- * comes out does not depend on who takes what.
+/* All cases on a device, by several threads, of several processes where that is asked for: each
+ * takes the next group, operation or seed. What comes out does not depend on who takes what.
  *
  * A program that costs the device takes others along that run beside it. Then all stop, the device
  * is recovered, and those whose runs failed run again, one by one: who loses it alone is guilty. */
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,10 +17,12 @@ enum { MOST_THREADS = 16, MOST_GROUP = 64, MOST_NAMES = 16 };
 
 /* What a thread takes at a time: some cases, or the program of one seed. */
 typedef struct task {
+    uint64_t at;          /* its place in the queue */
     conform_seeds *seeds; /* NULL: cases */
     uint64_t number;      /* of the seed */
     size_t first, end;    /* of the cases */
     conform_attempt attempt;
+    double seconds;
 } task;
 
 typedef struct campaign {
@@ -27,9 +30,12 @@ typedef struct campaign {
     vyre_device *oracle;      /* of fixed cases, which end */
     vyre_device *small_steps; /* of programs that may not */
 
+    VYRE_VEC(size_t) groups; /* the first case of each task, then how many cases there are */
+    uint64_t task_count;
+    conform_queue *queue, own; /* shared with other processes, if there are any */
+
     pthread_mutex_t lock; /* of all below, and of the results of cases */
     pthread_cond_t idle;  /* nobody runs anything, or the device is there again */
-    size_t next_case;
     conform_seeds seeds[CONFORM_SEEDED];
     uint64_t done;
     vyre_status status; /* what ends it all */
@@ -129,16 +135,53 @@ static vyre_status run_cases(const campaign *k, size_t first, size_t end, bool a
 
 /* Tasks */
 
-static bool take_task(campaign *k, task *out) {
+static vyre_status list_tasks(campaign *k) {
     const conform_session *c = k->c;
-    *out = (task){.first = k->next_case};
-    if (out->first < c->cases.count) {
-        out->end = k->next_case = group_end(c, out->first);
-        return true;
+    bool stored = true;
+    for (size_t first = 0; first < c->cases.count; first = group_end(c, first)) {
+        stored &= vyre_vec_push(&k->groups, first);
     }
+    stored &= vyre_vec_push(&k->groups, c->cases.count);
+    k->task_count = k->groups.count - 1;
     for (size_t i = 0; i < CONFORM_SEEDED; i++) {
-        if (conform_seeds_take(c, &k->seeds[i], &out->number)) {
-            out->seeds = &k->seeds[i];
+        k->task_count += k->seeds[i].count;
+    }
+    return stored ? VYRE_OK : vyre_no_memory("for the cases");
+}
+
+static task task_at(campaign *k, uint64_t at) {
+    task t = {.at = at};
+    size_t groups = k->groups.count - 1, i = 0;
+    if (at < groups) {
+        t.first = k->groups.items[at];
+        t.end = k->groups.items[at + 1];
+        return t;
+    }
+    at -= groups;
+    for (; at >= k->seeds[i].count; i++) {
+        at -= k->seeds[i].count;
+    }
+    t.seeds = &k->seeds[i];
+    t.number = at;
+    return t;
+}
+
+/* Whether a task is to run at all: of seeds those that are chosen, and none behind one that failed.
+ */
+static bool is_wanted(const campaign *k, const task *t) {
+    return !t->seeds || (conform_session_has_seed(k->c, t->seeds->suite, k->c->seed + t->number) &&
+                         t->number < atomic_load(&k->queue->failed_at[t->seeds - k->seeds]));
+}
+
+/* What has its turn before the time is over will be run, and nothing else. */
+static bool take_task(campaign *k, task *out) {
+    while (!k->c->deadline_ns || vyre_now_ns() < k->c->deadline_ns) {
+        uint64_t at = atomic_fetch_add(&k->queue->next, 1);
+        if (at >= k->task_count) {
+            return false;
+        }
+        *out = task_at(k, at);
+        if (is_wanted(k, out)) {
             return true;
         }
     }
@@ -182,13 +225,14 @@ static void keep_status(campaign *k, vyre_status status) {
     }
 }
 
-/* It is over. The lock is held. */
-static void note_task(campaign *k, task *t, vyre_status status) {
-    if (t->seeds && !status) {
-        status = conform_seeds_note(k->c, t->seeds, t->number, &t->attempt);
+static void note_failure(campaign *k, const task *t) {
+    atomic_uint_fast64_t *failed_at = &k->queue->failed_at[t->seeds - k->seeds];
+    uint_fast64_t least = atomic_load(failed_at);
+    while (t->number < least && !atomic_compare_exchange_weak(failed_at, &least, t->number)) {
     }
-    conform_trial_free(&t->attempt.trial);
-    keep_status(k, status);
+}
+
+static void tell_done(campaign *k, const task *t) {
     k->done += t->seeds ? 1 : t->end - t->first;
     if (k->c->step) {
         k->c->step(k->c->user, k->done,
@@ -196,22 +240,67 @@ static void note_task(campaign *k, task *t, vyre_status status) {
     }
 }
 
+/* From a worker to its parent. */
+static void send_task(campaign *k, const task *t) {
+    const conform_attempt *a = &t->attempt;
+    conform_message message = {.task = t->at};
+    if (t->seeds) {
+        message.kind = CONFORM_MESSAGE_SEED;
+        message.number = t->number;
+        message.code = a->comparison.verdict;
+        message.instructions = a->instructions;
+        message.digest = a->digest;
+        message.run = a->run;
+        conform_jobs_send(&k->c->jobs, &message, a->comparison.text);
+    }
+    for (size_t i = t->first; i < t->end; i++) {
+        const conform_case *one = &k->c->cases.items[i];
+        message.kind = CONFORM_MESSAGE_CASE;
+        message.number = i;
+        message.code = one->fate;
+        message.digest = one->digest;
+        conform_jobs_send(&k->c->jobs, &message, one->text);
+    }
+    message.kind = CONFORM_MESSAGE_DONE;
+    message.seconds = t->seconds;
+    conform_jobs_send(&k->c->jobs, &message, NULL);
+}
+
+/* It is over. The lock is held. */
+static void note_task(campaign *k, task *t, vyre_status status) {
+    if (t->seeds && conform_fate_of(t->attempt.comparison.verdict) == CONFORM_FATE_FAILED) {
+        note_failure(k, t);
+    }
+    if (!status && conform_jobs_is_worker(k->c)) {
+        send_task(k, t);
+    } else if (!status && t->seeds) {
+        status = conform_seeds_note(k->c, t->seeds, t->number, &t->attempt);
+    }
+    conform_trial_free(&t->attempt.trial);
+    keep_status(k, status);
+    k->c->tallies[suite_of(k, t)].seconds += t->seconds;
+    tell_done(k, t);
+}
+
 /* A lost device */
+
+static void put_name(const campaign *k, const task *t, vyre_strbuf *text) {
+    if (t->seeds) {
+        uint64_t seed = k->c->seed + t->number;
+        vyre_strbuf_printf(text, "%s.%llu", conform_suite_name(t->seeds->suite),
+                           (unsigned long long)seed);
+        return;
+    }
+    vyre_strbuf_puts(text, k->c->cases.items[t->first].id);
+    if (t->end - t->first > 1) {
+        vyre_strbuf_printf(text, " to %s", k->c->cases.items[t->end - 1].id);
+    }
+}
 
 static void put_names(const campaign *k, vyre_strbuf *text) {
     for (size_t i = 0; i < k->suspect_count && i < MOST_NAMES; i++) {
-        const task *t = &k->suspects[i];
         vyre_strbuf_puts(text, i ? ", " : "");
-        if (t->seeds) {
-            uint64_t seed = k->c->seed + t->number;
-            vyre_strbuf_printf(text, "%s.%llu", conform_suite_name(t->seeds->suite),
-                               (unsigned long long)seed);
-            continue;
-        }
-        vyre_strbuf_puts(text, k->c->cases.items[t->first].id);
-        if (t->end - t->first > 1) {
-            vyre_strbuf_printf(text, " to %s", k->c->cases.items[t->end - 1].id);
-        }
+        put_name(k, &k->suspects[i], text);
     }
 }
 
@@ -285,14 +374,17 @@ static void find_guilty(campaign *k) {
 static void run_next(campaign *k, task *t) {
     conform_session *c = k->c;
     k->running++;
+    if (conform_jobs_is_worker(c)) {
+        conform_message message = {.kind = CONFORM_MESSAGE_TAKEN, .task = t->at};
+        conform_jobs_send(&c->jobs, &message, NULL);
+    }
     pthread_mutex_unlock(&k->lock);
     uint64_t start = vyre_now_ns();
     vyre_status status = run_task(k, t, false);
-    double seconds = (double)(vyre_now_ns() - start) * 1e-9;
+    t->seconds = (double)(vyre_now_ns() - start) * 1e-9;
     bool is_lost = vyre_device_lost(c->device);
     pthread_mutex_lock(&k->lock);
     k->running--;
-    c->tallies[suite_of(k, t)].seconds += seconds;
     k->is_lost |= is_lost;
     if (is_lost && !status && has_failed(k, t)) {
         k->suspects[k->suspect_count++] = *t;
@@ -326,7 +418,7 @@ static void *work(void *user) {
 
 static void run_threads(campaign *k) {
     pthread_t threads[MOST_THREADS];
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN) / (k->c->jobs.queue ? (long)k->c->jobs.count : 1);
     size_t wanted = cores < 1 ? 1 : cores > MOST_THREADS ? MOST_THREADS : (size_t)cores;
     size_t started = 0;
     /* Who cannot have another thread does with those there are; this one works, too. */
@@ -339,17 +431,136 @@ static void run_threads(campaign *k) {
     }
 }
 
+/* Workers */
+
+/* What a worker does at the time, if it is known. */
+typedef struct engagement {
+    uint64_t task;
+    uint32_t worker; /* 0: none */
+} engagement;
+
+typedef struct collecting {
+    campaign *k;
+    VYRE_VEC(engagement) list;
+} collecting;
+
+static bool engage(collecting *all, const conform_message *message) {
+    const engagement one = {message->task, message->worker};
+    for (size_t i = 0; i < all->list.count; i++) {
+        if (!all->list.items[i].worker) {
+            all->list.items[i] = one;
+            return true;
+        }
+    }
+    return vyre_vec_push(&all->list, one);
+}
+
+static void disengage(collecting *all, const conform_message *message) {
+    for (size_t i = 0; i < all->list.count; i++) {
+        if (all->list.items[i].worker && all->list.items[i].task == message->task) {
+            all->list.items[i].worker = 0;
+        }
+    }
+}
+
+/* Numbers come from a process that a driver may have damaged. */
+static bool is_sane(const campaign *k, const conform_message *m) {
+    switch (m->kind) {
+    case CONFORM_MESSAGE_CASE:
+        return m->number < k->c->cases.count && m->code < CONFORM_FATE_COUNT &&
+               m->has_text == (m->code != CONFORM_FATE_PASSED);
+    case CONFORM_MESSAGE_TROUBLE: return m->has_text && m->code;
+    default: return m->task < k->task_count;
+    }
+}
+
+static void take_message(collecting *all, conform_message *m) {
+    campaign *k = all->k;
+    vyre_status status = VYRE_OK;
+    if (!is_sane(k, m)) {
+        status = vyre_status_make(VYRE_STATUS_INTERNAL, "run it with --jobs 1",
+                                  "a process of --jobs told what cannot be");
+    } else if (m->kind == CONFORM_MESSAGE_TAKEN) {
+        status = engage(all, m) ? VYRE_OK : vyre_no_memory("for the cases");
+    } else if (m->kind == CONFORM_MESSAGE_CASE) {
+        conform_case *one = &k->c->cases.items[m->number];
+        one->fate = (conform_fate)m->code;
+        one->digest = m->digest;
+        status = m->has_text ? conform_case_settle(one, one->fate, m->text) : VYRE_OK;
+    } else if (m->kind == CONFORM_MESSAGE_SEED) {
+        task t = task_at(k, m->task);
+        conform_attempt a = {.run = m->run, .digest = m->digest, .instructions = m->instructions};
+        a.comparison.verdict = (conform_verdict)m->code;
+        m->text[sizeof a.comparison.text - 1] = '\0'; /* so long it was at most */
+        strcpy(a.comparison.text, m->text);
+        status = t.seeds ? conform_seeds_note(k->c, t.seeds, t.number, &a) : VYRE_OK;
+    } else if (m->kind == CONFORM_MESSAGE_DONE) {
+        task t = task_at(k, m->task);
+        disengage(all, m);
+        k->c->tallies[suite_of(k, &t)].seconds += m->seconds;
+        tell_done(k, &t);
+    } else {
+        status = conform_jobs_trouble(m);
+    }
+    if (status) {
+        atomic_store(&k->queue->next, k->task_count); /* the others end, too */
+        keep_status(k, status);
+    }
+}
+
+/* A worker was ended by a driver, or by whoever ends processes. */
+static vyre_status mourn(const collecting *all, uint32_t worker, const char *how) {
+    vyre_strbuf names = {0};
+    for (size_t i = 0; i < all->list.count; i++) {
+        if (all->list.items[i].worker == worker) {
+            const task t = task_at(all->k, all->list.items[i].task);
+            vyre_strbuf_puts(&names, names.size ? ", " : " while it ran ");
+            put_name(all->k, &t, &names);
+        }
+    }
+    vyre_status status = vyre_status_make(
+        VYRE_STATUS_BACKEND, "run each case by itself: `vyre conform -b DEVICE ID`",
+        "a process of --jobs ended with %s%s", how, vyre_strbuf_string(&names));
+    vyre_strbuf_free(&names);
+    return status;
+}
+
+static void collect(campaign *k) {
+    conform_session *c = k->c;
+    collecting all = {.k = k};
+    conform_message message;
+    char how[40];
+    while (conform_jobs_receive(&c->jobs, &message)) {
+        take_message(&all, &message);
+    }
+    uint32_t bad = conform_jobs_wait(&c->jobs, how, sizeof how);
+    if (bad) {
+        keep_status(k, mourn(&all, bad, how));
+    }
+    vyre_vec_free(&all.list);
+}
+
 /* Counting */
 
-static void count_all(campaign *k) {
+static vyre_status count_all(campaign *k) {
     conform_session *c = k->c;
+    uint64_t taken = atomic_load(&k->queue->next);
+    size_t groups = k->groups.count - 1;
     for (size_t i = 0; i < c->cases.count; i++) {
-        const conform_case *one = &c->cases.items[i];
+        conform_case *one = &c->cases.items[i];
+        if (taken < groups && i >= k->groups.items[taken]) {
+            VYRE_TRY(conform_case_settle(one, CONFORM_FATE_SKIPPED, CONFORM_LATE));
+        }
         conform_tally_add(&c->tallies[one->suite], one->id, one->fate, one->digest);
     }
+    taken -= taken < groups ? taken : groups;
     for (size_t i = 0; i < CONFORM_SEEDED; i++) {
-        conform_seeds_count(c, &k->seeds[i]);
+        conform_seeds *seeds = &k->seeds[i];
+        seeds->taken = taken < seeds->count ? taken : seeds->count;
+        taken -= seeds->taken;
+        conform_seeds_count(c, seeds);
     }
+    return VYRE_OK;
 }
 
 uint64_t conform_session_total(const conform_session *c, conform_fate fate) {
@@ -393,8 +604,11 @@ static vyre_status explain_seed(campaign *k, conform_seeds *seeds) {
     conform_session *c = k->c;
     const conform_shrinking how = {c, k->small_steps, open_schedule};
     uint64_t seed = c->seed + seeds->failed_at;
-    vyre_device *subject;
-    vyre_status status = conform_seeds_reopen(c, seed, seeds->first.run - 1, &subject);
+    vyre_device *subject = NULL;
+    vyre_status status = seeds->first.trial.program /* not if a worker ran it */
+                             ? VYRE_OK
+                             : conform_seeds_generate(seeds->suite, seed, &seeds->first.trial);
+    status = status ? status : conform_seeds_reopen(c, seed, seeds->first.run - 1, &subject);
     if (!status) {
         c->failure = (conform_failure){.seed = seed,
                                        .run = seeds->first.run,
@@ -432,6 +646,7 @@ static vyre_status begin(campaign *k) {
         VYRE_TRY(
             conform_seeds_begin(c, (conform_suite_kind)(CONFORM_SUITE_SEEDED + i), &k->seeds[i]));
     }
+    VYRE_TRY(list_tasks(k));
     if (c->against) {
         k->oracle = k->small_steps = c->against;
         return VYRE_OK;
@@ -440,8 +655,17 @@ static vyre_status begin(campaign *k) {
     return vyre_reference_open_oracle(&k->small_steps);
 }
 
+void conform_session_begin(conform_session *c) {
+    c->deadline_ns = c->seconds_most ? vyre_now_ns() + c->seconds_most * UINT64_C(1000000000) : 0;
+}
+
 vyre_status conform_session_run(conform_session *c, vyre_device *device) {
     campaign k = {.c = c};
+    k.queue = c->jobs.queue ? c->jobs.queue : &k.own;
+    conform_queue_init(&k.own);
+    if (!c->jobs.queue) {
+        conform_session_begin(c);
+    }
     conform_session_forget(c);
     c->device = device;
     write_started(c->started);
@@ -450,16 +674,21 @@ vyre_status conform_session_run(conform_session *c, vyre_device *device) {
     if (!status) {
         pthread_mutex_init(&k.lock, NULL);
         pthread_cond_init(&k.idle, NULL);
-        run_threads(&k);
+        if (c->jobs.queue && !conform_jobs_is_worker(c)) {
+            collect(&k);
+        } else {
+            run_threads(&k);
+        }
         pthread_cond_destroy(&k.idle);
         pthread_mutex_destroy(&k.lock);
         status = k.status;
     }
     c->seconds = (double)(vyre_now_ns() - start) * 1e-9;
-    if (!status) {
-        count_all(&k);
-        status = explain_first(&k);
+    if (!status && !conform_jobs_is_worker(c)) {
+        status = count_all(&k);
+        status = status ? status : explain_first(&k);
     }
+    vyre_vec_free(&k.groups);
     for (size_t i = 0; i < CONFORM_SEEDED; i++) {
         conform_seeds_end(&k.seeds[i]);
     }

@@ -25,16 +25,10 @@ void conform_seeds_end(conform_seeds *seeds) {
     vyre_free(seeds->digests);
 }
 
-bool conform_seeds_take(const conform_session *c, conform_seeds *seeds, uint64_t *out_number) {
-    while (seeds->next < seeds->count &&
-           !conform_session_has_seed(c, seeds->suite, c->seed + seeds->next)) {
-        seeds->next++;
-    }
-    if (seeds->next >= seeds->count || seeds->next >= seeds->failed_at) {
-        return false;
-    }
-    *out_number = seeds->next++;
-    return true;
+vyre_status conform_seeds_generate(conform_suite_kind suite, uint64_t seed,
+                                   conform_trial *out_trial) {
+    return suite == CONFORM_SUITE_SMALL ? conform_generate_small(seed, out_trial)
+                                        : conform_generate(seed, out_trial);
 }
 
 vyre_status conform_seeds_reopen(const conform_session *c, uint64_t seed, uint64_t run,
@@ -64,8 +58,7 @@ vyre_status conform_seeds_run(const conform_session *c, vyre_device *oracle,
     conform_pair conform = {.oracle = oracle};
     vyre_outputs expected = {0};
     *out = (conform_attempt){0};
-    vyre_status status = suite == CONFORM_SUITE_SMALL ? conform_generate_small(seed, &out->trial)
-                                                      : conform_generate(seed, &out->trial);
+    vyre_status status = conform_seeds_generate(suite, seed, &out->trial);
     if (!status) {
         out->instructions = vyre_program_ir(out->trial.program)->inst_count;
         status = expect(&conform, out, &expected);
@@ -144,6 +137,7 @@ void conform_tally_add(conform_tally *tally, const char *id, conform_fate fate, 
 }
 
 void conform_seeds_count(conform_session *c, const conform_seeds *seeds) {
+    conform_seeded *seeded = &c->seeded[seeds->suite - CONFORM_SUITE_SEEDED];
     for (uint64_t i = 0; i < seeds->count && i <= seeds->failed_at; i++) {
         uint64_t seed = c->seed + i;
         if (!conform_session_has_seed(c, seeds->suite, seed)) {
@@ -153,8 +147,23 @@ void conform_seeds_count(conform_session *c, const conform_seeds *seeds) {
         snprintf(id, sizeof id, "%s.%llu", conform_suite_name(seeds->suite),
                  (unsigned long long)seed);
         conform_fate fate = i == seeds->failed_at             ? CONFORM_FATE_FAILED
+                            : i >= seeds->taken               ? CONFORM_FATE_SKIPPED
                             : seeds->digests[i] == UINT64_MAX ? CONFORM_FATE_UNSUPPORTED
                                                               : CONFORM_FATE_PASSED;
+        if (fate == CONFORM_FATE_SKIPPED && !c->tallies[seeds->suite].counts[fate]) {
+            seeded->late_seed = seed;
+        }
         conform_tally_add(&c->tallies[seeds->suite], id, fate, seeds->digests[i]);
     }
+}
+
+const char *conform_seeds_reason(const conform_session *c, conform_suite_kind suite,
+                                 conform_fate fate, uint64_t *out_seed) {
+    const conform_seeded *seeded = &c->seeded[suite - CONFORM_SUITE_SEEDED];
+    *out_seed = fate == CONFORM_FATE_FAILED        ? seeded->failed_seed
+                : fate == CONFORM_FATE_UNSUPPORTED ? seeded->refused_seed
+                                                   : seeded->late_seed;
+    return fate == CONFORM_FATE_FAILED        ? seeded->failure
+           : fate == CONFORM_FATE_UNSUPPORTED ? seeded->refusal
+                                              : CONFORM_LATE;
 }

@@ -8,6 +8,7 @@
  *
  * list.c         which cases there are      run.c      all of them on a device
  * library.c      those of the library       seeds.c    programs drawn from seeds
+ * jobs.c         in several processes
  * smallest.c     what failed, cut down      report.c   for people and for programs
  * certificate.c  a file to be checked again
  */
@@ -21,6 +22,7 @@
 
 #include "base/json.h"
 #include "base/vec.h"
+#include "conform/jobs.h"
 #include "conform/suite.h"
 
 /* X(name, text) */
@@ -74,25 +76,28 @@ typedef struct conform_tally {
     double seconds;  /* all threads together */
 } conform_tally;
 
-/* Of a suite that is drawn from seeds: the first program that is unsupported, and the first that
- * fails, behind which none counts. */
+/* Of a suite that is drawn from seeds: the first program that is unsupported, the first that fails,
+ * behind which none counts, and the first that did not run any more. */
 typedef struct conform_seeded {
-    uint64_t refused_seed, failed_seed, failed_run;
+    uint64_t refused_seed, failed_seed, failed_run, late_seed;
     char *refusal, *failure; /* why; NULL if there is none */
 } conform_seeded;
 
 enum { CONFORM_SEEDED = CONFORM_SUITE_COUNT - CONFORM_SUITE_SEEDED };
 
-typedef struct conform_session {
+struct conform_session {
     /* What is asked for. */
     uint32_t suites; /* a bit each */
     uint64_t tags;   /* any of them; 0: all cases */
     const char *glob;
     uint64_t seed, programs, runs;
+    uint64_t vectors;      /* of a case of `floats` */
+    uint64_t seconds_most; /* no case begins later; 0: as long as it takes */
     /* Called when some of the cases are done, never by two threads at once; NULL: not. */
     void (*step)(void *user, uint64_t done, const char *now);
     void *user;
     vyre_device *against; /* in the oracle's place; NULL: the oracle. Released with the rest */
+    conform_jobs jobs;    /* ended with the rest */
 
     /* The cases, in the order of suites. */
     VYRE_VEC(conform_case) cases;
@@ -106,8 +111,9 @@ typedef struct conform_session {
     uint64_t instructions; /* of programs drawn from seeds */
     conform_failure failure;
     double seconds;
-    char started[32]; /* as TOML has it */
-} conform_session;
+    uint64_t deadline_ns; /* of vyre_now_ns; 0: none */
+    char started[32];     /* as TOML has it */
+};
 
 bool conform_session_has_suite(const conform_session *c, conform_suite_kind kind);
 void conform_session_deinit(conform_session *c);
@@ -126,6 +132,8 @@ VYRE_MUST_USE vyre_status conform_session_list(conform_session *c);
 uint64_t conform_session_count_seeds(const conform_session *c, conform_suite_kind suite);
 uint64_t conform_session_count(const conform_session *c);
 
+/* From here on the time that is asked for counts. For jobs.c; a run without it begins by itself. */
+void conform_session_begin(conform_session *c);
 /* Runs them all on a device. Results are in the cases and tallies. */
 VYRE_MUST_USE vyre_status conform_session_run(conform_session *c, vyre_device *device);
 uint64_t conform_session_total(const conform_session *c, conform_fate fate);
@@ -166,7 +174,8 @@ typedef struct conform_attempt {
 /* All that is known of the programs of one suite while it runs. */
 typedef struct conform_seeds {
     conform_suite_kind suite;
-    uint64_t count, next;  /* numbers from 0 on; 0 of them if the suite is not asked for */
+    uint64_t count;        /* numbers from 0 on; 0 of them if the suite is not asked for */
+    uint64_t taken;        /* how many of them had their turn */
     uint64_t failed_at;    /* the first that fails; UINT64_MAX */
     conform_attempt first; /* what became of that one */
     uint64_t *digests;     /* by number; 0: none, UINT64_MAX: unsupported */
@@ -175,8 +184,9 @@ typedef struct conform_seeds {
 VYRE_MUST_USE vyre_status conform_seeds_begin(const conform_session *c, conform_suite_kind suite,
                                               conform_seeds *out);
 void conform_seeds_end(conform_seeds *seeds);
-/* The next number to run; false if there is none left: none behind one that failed. */
-bool conform_seeds_take(const conform_session *c, conform_seeds *seeds, uint64_t *out_number);
+/* Makes the program of a seed again. */
+VYRE_MUST_USE vyre_status conform_seeds_generate(conform_suite_kind suite, uint64_t seed,
+                                                 conform_trial *out_trial);
 /* Generates and runs it, against `oracle`. */
 VYRE_MUST_USE vyre_status conform_seeds_run(const conform_session *c, vyre_device *oracle,
                                             conform_suite_kind suite, uint64_t seed,
@@ -186,6 +196,11 @@ VYRE_MUST_USE vyre_status conform_seeds_note(conform_session *c, conform_seeds *
                                              uint64_t number, conform_attempt *attempt);
 /* Adds them all to the tally of their suite. */
 void conform_seeds_count(conform_session *c, const conform_seeds *seeds);
+/* Which program stands for those of a suite of seeds with that fate, but for PASSED, and why. */
+const char *conform_seeds_reason(const conform_session *c, conform_suite_kind suite,
+                                 conform_fate fate, uint64_t *out_seed);
+/* Why a case did not run that had no turn any more. */
+#define CONFORM_LATE "the time that --seconds gives was over"
 void conform_tally_add(conform_tally *tally, const char *id, conform_fate fate, uint64_t digest);
 conform_fate conform_fate_of(conform_verdict verdict);
 
@@ -215,7 +230,7 @@ void conform_session_json_list(const conform_session *c, vyre_json *json);
 void conform_smallest(const conform_failure *failure, vyre_strbuf *text);
 
 /* Certificates. */
-enum { CONFORM_CERTIFICATE_FORMAT = 2 };
+enum { CONFORM_CERTIFICATE_FORMAT = 3 };
 
 /* What a certificate says, read from one. */
 typedef struct conform_certificate {
@@ -223,7 +238,7 @@ typedef struct conform_certificate {
     size_t size;
     char *device;  /* as -b names it */
     char *against; /* as --against does; NULL: the oracle */
-    uint64_t seed, programs, runs;
+    uint64_t seed, programs, runs, vectors;
     char *glob;
     uint32_t suites;
     uint64_t tags;

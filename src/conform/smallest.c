@@ -99,6 +99,28 @@ static vyre_status find_variant(const conform_shrinking *how, const conform_case
     return status;
 }
 
+/* Of a case: the operands, and the schedule where there are several, by which it fails. */
+static vyre_status find_run(const conform_shrinking *how, const conform_case *one,
+                            conform_suite_trial *made, vyre_device **opened,
+                            conform_comparison *out) {
+    conform_session *c = how->c;
+    const conform_suite *suite = &c->fixed[one->suite];
+    bool reopens = conform_has_schedules(c->device);
+    uint64_t runs = reopens ? c->runs : 1, parts = conform_suite_parts(suite);
+    vyre_status status = VYRE_OK;
+    for (uint64_t i = 0; i < parts * runs && !status && !out->verdict; i++) {
+        uint64_t part = i / runs, run = i % runs;
+        vyre_device_release(*opened);
+        *opened = NULL;
+        if (part && !run) {
+            status = conform_suite_take_part(suite, one->fixed, part, &made->trial);
+        }
+        status = status || !reopens ? status : how->reopen(run, opened);
+        status = status ? status : fails(how, *opened ? *opened : c->device, &made->trial, out);
+    }
+    return status;
+}
+
 vyre_status conform_explain(const conform_shrinking *how, const conform_case *one) {
     conform_session *c = how->c;
     conform_suite_trial made;
@@ -108,15 +130,7 @@ vyre_status conform_explain(const conform_shrinking *how, const conform_case *on
     memset(&made, 0, sizeof made);
     if (one->fixed) {
         status = conform_suite_build(&c->fixed[one->suite], &one->fixed, 1, &made);
-        bool reopens = conform_has_schedules(c->device);
-        for (uint64_t run = 0; run < (reopens ? c->runs : 1) && !status && !comparison.verdict;
-             run++) {
-            vyre_device_release(opened);
-            opened = NULL;
-            status = reopens ? how->reopen(run, &opened) : VYRE_OK;
-            status =
-                status ? status : fails(how, opened ? opened : c->device, &made.trial, &comparison);
-        }
+        status = status ? status : find_run(how, one, &made, &opened, &comparison);
         if (!status && comparison.verdict == CONFORM_VERDICT_DIFFERENT && one->fixed->part[0]) {
             status = keep_element(how, opened ? opened : c->device, &made.trial, &comparison);
         }

@@ -43,8 +43,8 @@ void conform_suite_add(conform_suite *suite, bool *failed, uint64_t tags, uint32
 
 vyre_status conform_suite_make(conform_suite_kind kind, conform_suite *out_suite) {
     bool failed = false;
-    *out_suite = (conform_suite){.kind = kind};
-    if (kind == CONFORM_SUITE_OPERATIONS || kind == CONFORM_SUITE_SPECIAL) {
+    *out_suite = (conform_suite){.kind = kind, .vectors = CONFORM_VECTORS};
+    if (kind <= CONFORM_SUITE_FLOATS) {
         conform_suite_table_list(out_suite, &failed);
     }
     conform_suite_programs_list(out_suite, &failed);
@@ -81,6 +81,12 @@ vyre_status conform_suite_build(const conform_suite *suite, const conform_suite_
         conform_trial_free(&out_trial->trial);
     }
     return status ? vyre_status_annotate(status, "in the case %s", cases[0]->id) : VYRE_OK;
+}
+
+uint64_t conform_suite_parts(const conform_suite *suite) {
+    return suite->kind == CONFORM_SUITE_FLOATS
+               ? (suite->vectors + CONFORM_PART_VECTORS - 1) / CONFORM_PART_VECTORS
+               : 1;
 }
 
 /* Records: a line a case in the order of ids, "ID DIGEST", sixteen digits each. */

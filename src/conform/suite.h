@@ -13,6 +13,7 @@
  *
  * suite_table.c     operations on values, at all types, from the table of operations
  * suite_programs.c  everything else, as text: suite_programs.txt
+ * suite_vectors.c   operands of floats, without end
  * suite_values.c    values worth trying         suite_records.txt  the digest of each case's bytes
  * suite_run.c       cases on a device
  */
@@ -29,6 +30,8 @@
     X(SPECIAL, "special",                                                                          \
       "the same operations on extremes, subnormals, infinities and NaN, and on "                   \
       "all 8-bit values")                                                                          \
+    X(FLOATS, "floats",                                                                            \
+      "arithmetic, comparisons and conversions of floats on --vectors operands of every kind")     \
     X(SIZES, "sizes",                                                                              \
       "lengths, domains and repeats of 0, 1, and around powers of two and hardware "               \
       "sizes")                                                                                     \
@@ -92,8 +95,13 @@ typedef struct conform_suite_case {
     uint32_t part[3]; /* whatever its maker knows it by */
 } conform_suite_case;
 
+/* Vectors of operands that a case of `floats` has, unless another number is asked for; and how many
+ * of them are in memory at a time. */
+enum { CONFORM_VECTORS = 20000, CONFORM_PART_VECTORS = 1 << 18 };
+
 typedef struct conform_suite {
     conform_suite_kind kind;
+    uint64_t vectors; /* of `floats` */
     conform_suite_case *cases;
     size_t case_count;
     vyre_arena arena; /* of ids, and of what makers keep */
@@ -119,6 +127,14 @@ typedef struct conform_suite_trial {
 VYRE_MUST_USE vyre_status conform_suite_build(const conform_suite *suite,
                                               const conform_suite_case *const *cases, size_t count,
                                               conform_suite_trial *out_trial);
+
+/* How many parts the operands of a suite's cases come in: 1, but for many vectors. A trial that is
+ * built has the first part. */
+uint64_t conform_suite_parts(const conform_suite *suite);
+/* Puts the operands of another part into a trial of these cases. */
+VYRE_MUST_USE vyre_status conform_suite_take_part(const conform_suite *suite,
+                                                  const conform_suite_case *first, uint64_t part,
+                                                  conform_trial *trial);
 
 /* The digest of a case's expected bytes as it is on record; false if there is none. */
 bool conform_suite_recorded(const char *id, uint64_t *out_digest);
@@ -161,6 +177,12 @@ VYRE_MUST_USE vyre_status conform_suite_table_build(const conform_suite *suite,
 void conform_suite_programs_list(conform_suite *suite, bool *failed);
 VYRE_MUST_USE vyre_status conform_suite_programs_build(const conform_suite_case *chosen,
                                                        conform_suite_trial *out_trial);
+
+/* Vector `number` of operands of `type`, as Berkeley TestFloat draws them: by turns one of all
+ * tuples of floats at the bounds of ranges, and one at random that is likely to be rounded, to
+ * cancel, to overflow or to underflow. One operand of 16 bits goes through
+ * all values. */
+void conform_vector(vyre_type type, uint32_t arity, uint64_t number, uint64_t out[3]);
 
 /* The special values of a type; returns how many, at most CONFORM_SPECIALS. */
 enum { CONFORM_SPECIALS = 256 };

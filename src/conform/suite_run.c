@@ -15,6 +15,7 @@ typedef struct running {
     conform_suite_result *results;
     conform_suite_trial trial;
     vyre_outputs expected;
+    vyre_pipeline *pipeline; /* where several parts run by it */
     bool no_memory;
 } running;
 
@@ -38,7 +39,8 @@ static void take_digests(running *r) {
 }
 
 static void check_records(running *r) {
-    for (size_t i = 0; i < r->count && !r->runner->ignores_records; i++) {
+    bool ignores = r->runner->ignores_records || r->suite->vectors != CONFORM_VECTORS;
+    for (size_t i = 0; i < r->count && !ignores; i++) {
         uint64_t recorded = 0;
         bool known = conform_suite_recorded(r->cases[i]->id, &recorded);
         if (known && recorded == r->results[i].digest) {
@@ -91,6 +93,8 @@ static bool shows_schedules(const running *r) {
 static vyre_status compare(running *r, bool *out_split) {
     conform_pair conform = {.oracle = r->runner->oracle};
     vyre_status status = VYRE_OK;
+    bool keeps = conform_suite_parts(r->suite) > 1 && !r->runner->reopen;
+    conform.kept = keeps ? &r->pipeline : NULL;
     uint64_t runs = shows_schedules(r) ? r->runner->runs : 1;
     for (uint64_t run = 0; run < runs && !status; run++) {
         vyre_device *opened = NULL;
@@ -134,26 +138,51 @@ static vyre_status run_halves(running *r) {
                              r->results + half);
 }
 
+static bool any_failed(const running *r) {
+    bool any = false;
+    for (size_t i = 0; i < r->count; i++) {
+        any |= r->results[i].verdict != CONFORM_VERDICT_SAME;
+    }
+    return any;
+}
+
+/* The operands that the trial has. */
+static vyre_status run_part(running *r, bool is_last, bool *out_split) {
+    const conform_pair conform = {.oracle = r->runner->oracle};
+    vyre_outputs_free(&r->expected);
+    vyre_status status =
+        conform_expect(&conform, &r->trial.trial, r->trial.trial.program, &r->expected);
+    if (!status) {
+        take_digests(r);
+        if (is_last) {
+            check_records(r);
+        }
+        return compare(r, out_split);
+    }
+    if (vyre_status_code_of(status) == VYRE_STATUS_OUT_OF_MEMORY) {
+        return status;
+    }
+    *out_split = r->count > 1;
+    fail(r, 0, CONFORM_VERDICT_FAILED, vyre_status_text(status));
+    vyre_status_free(status);
+    return VYRE_OK;
+}
+
 vyre_status conform_suite_run(const conform_suite_runner *runner, const conform_suite *suite,
                               const conform_suite_case *const *cases, size_t count,
                               conform_suite_result *results) {
-    running r = {runner, suite, cases, count, results, {{0}, {0}, {0}}, {0}, false};
+    running r = {
+        .runner = runner, .suite = suite, .cases = cases, .count = count, .results = results};
     bool split = false;
     memset(results, 0, count * sizeof *results);
     VYRE_TRY(conform_suite_build(suite, cases, count, &r.trial));
-    const conform_pair conform = {.oracle = runner->oracle};
-    vyre_status status =
-        conform_expect(&conform, &r.trial.trial, r.trial.trial.program, &r.expected);
-    if (!status) {
-        take_digests(&r);
-        check_records(&r);
-        status = compare(&r, &split);
-    } else if (vyre_status_code_of(status) != VYRE_STATUS_OUT_OF_MEMORY) {
-        split = count > 1;
-        fail(&r, 0, CONFORM_VERDICT_FAILED, vyre_status_text(status));
-        vyre_status_free(status);
-        status = VYRE_OK;
+    vyre_status status = VYRE_OK;
+    uint64_t parts = conform_suite_parts(suite);
+    for (uint64_t part = 0; part < parts && !status && !split && !any_failed(&r); part++) {
+        status = part ? conform_suite_take_part(suite, cases[0], part, &r.trial.trial) : VYRE_OK;
+        status = status ? status : run_part(&r, part + 1 == parts, &split);
     }
+    vyre_pipeline_release(r.pipeline);
     vyre_outputs_free(&r.expected);
     conform_trial_free(&r.trial.trial);
     if (status) {

@@ -77,6 +77,18 @@ static bool converts(vyre_op op) {
     return op == VYRE_OP_CONVERT || op == VYRE_OP_BITCAST;
 }
 
+/* Of `floats` is what rounds, compares or converts floats; what moves their bits is not. */
+static bool is_of_suite(conform_suite_kind kind, const operation *o, batch which) {
+    vyre_rule rule = vyre_op_info_of(o->op)->rule;
+    bool is_float = vyre_type_class_of(o->type) == VYRE_CLASS_FLOAT ||
+                    vyre_type_class_of(o->result) == VYRE_CLASS_FLOAT;
+    bool is_vector = is_float && o->type != VYRE_TYPE_BOOL && o->op != VYRE_OP_BITCAST &&
+                     rule != VYRE_RULE_ELEMENTARY && rule != VYRE_RULE_SELECT;
+    return which == BATCH_CONSTANT        ? kind == CONFORM_SUITE_SPECIAL
+           : kind == CONFORM_SUITE_FLOATS ? is_vector
+                                          : true;
+}
+
 static bool is_batch(batch which, const operation *o) {
     bool elementary = vyre_op_info_of(o->op)->rule == VYRE_RULE_ELEMENTARY;
     switch (which) {
@@ -125,7 +137,8 @@ static void list_batch(conform_suite *suite, bool *failed, vyre_type type, batch
         uint32_t results = converts((vyre_op)op) ? VYRE_TYPE_COUNT : 1;
         for (uint32_t result = 0; result < results; result++) {
             operation o;
-            if (!describe((vyre_op)op, type, (vyre_type)result, &o) || !is_batch(which, &o)) {
+            if (!describe((vyre_op)op, type, (vyre_type)result, &o) || !is_batch(which, &o) ||
+                !is_of_suite(suite->kind, &o, which)) {
                 continue;
             }
             group += room == 0;
@@ -138,9 +151,7 @@ static void list_batch(conform_suite *suite, bool *failed, vyre_type type, batch
 void conform_suite_table_list(conform_suite *suite, bool *failed) {
     for (vyre_type type = VYRE_TYPE_BOOL; type < VYRE_TYPE_COUNT; type++) {
         for (batch which = 0; which < BATCH_COUNT; which++) {
-            if (which != BATCH_CONSTANT || suite->kind == CONFORM_SUITE_SPECIAL) {
-                list_batch(suite, failed, type, which);
-            }
+            list_batch(suite, failed, type, which);
         }
     }
 }
@@ -351,7 +362,47 @@ static uint64_t element(const building *s, const values *specials, slot from, si
     return n == 65536 ? i : i < m ? specials->items[i] : conform_random_value(type, random);
 }
 
+static bool fill_vectors(conform_trial *trial, vyre_type type, uint32_t used, uint64_t first,
+                         size_t count) {
+    uint8_t *data[3] = {NULL};
+    uint32_t arity = 0;
+    for (; arity < 3 && used & 1u << arity; arity++) {
+        data[arity] = conform_trial_add(trial, array_names[arity], type, count);
+        if (!data[arity]) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t x[3];
+        conform_vector(type, arity, first + i, x);
+        for (uint32_t k = 0; k < arity; k++) {
+            conform_element_put(data[k], i, type, x[k]);
+        }
+    }
+    return true;
+}
+
+static size_t part_size(const conform_suite *suite, uint64_t part) {
+    uint64_t left = suite->vectors - part * CONFORM_PART_VECTORS;
+    return left < CONFORM_PART_VECTORS ? (size_t)left : CONFORM_PART_VECTORS;
+}
+
+vyre_status conform_suite_take_part(const conform_suite *suite, const conform_suite_case *first,
+                                    uint64_t part, conform_trial *trial) {
+    conform_trial other = {.program = vyre_program_retain(trial->program),
+                           .properties = trial->properties};
+    uint32_t used = (1u << trial->value_count) - 1;
+    bool filled = fill_vectors(&other, (vyre_type)(first->part[1] & 0xff), used,
+                               part * CONFORM_PART_VECTORS, part_size(suite, part));
+    conform_trial_free(trial);
+    *trial = other;
+    return filled ? VYRE_OK : vyre_no_memory("for the operands of `%s`", first->id);
+}
+
 static bool fill(building *s, uint32_t used) {
+    if (s->suite->kind == CONFORM_SUITE_FLOATS) {
+        return fill_vectors(&s->out->trial, s->type, used, 0, part_size(s->suite, 0));
+    }
     values specials;
     size_t n = count_elements(s, &specials);
     uint64_t random = (uint64_t)s->type * 1000 + (uint64_t)s->batch * 10 + s->suite->kind;

@@ -58,7 +58,8 @@ static void conform_with(const char *lanes, generate_function generate, uint64_t
         skip();
     }
     setenv("VYRE_CPU_LANES", lanes, 1);
-    const conform_pair both = {oracle, cpu, vyre_reference_has_one_answer};
+    const conform_pair both = {
+        .oracle = oracle, .subject = cpu, .has_one_answer = vyre_reference_has_one_answer};
     vyre_device_cache_limit(cpu, 0); /* another width is other code */
     for (uint64_t seed = first; seed < first + programs; seed++) {
         conform_trial trial;

@@ -144,7 +144,8 @@ static void random_programs_conform(void **state) {
     (void)state;
     vyre_device *oracle, *device = fake_device_open(0);
     expect_ok(vyre_reference_open_oracle(&oracle));
-    const conform_pair both = {oracle, device, vyre_reference_has_one_answer};
+    const conform_pair both = {
+        .oracle = oracle, .subject = device, .has_one_answer = vyre_reference_has_one_answer};
     for (uint64_t seed = 1; seed <= test_work(200, 30); seed++) {
         conform_trial trial;
         vyre_outputs expected;

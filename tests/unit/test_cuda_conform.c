@@ -16,7 +16,8 @@ static void conform_with(vyre_status (*generate)(uint64_t seed, conform_trial *o
     vyre_device *oracle, *cuda = fake_device_open(0);
     expect_ok(vyre_reference_open_oracle(&oracle));
     vyre_device_cache_limit(cuda, 0);
-    const conform_pair both = {oracle, cuda, vyre_reference_has_one_answer};
+    const conform_pair both = {
+        .oracle = oracle, .subject = cuda, .has_one_answer = vyre_reference_has_one_answer};
     for (uint64_t seed = first; seed < first + count; seed++) {
         conform_trial trial;
         vyre_outputs expected;

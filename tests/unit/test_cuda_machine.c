@@ -46,7 +46,8 @@ static int close_devices(void **state) {
 }
 
 static void compare(const conform_trial *trial, conform_verdict wanted, const char *name) {
-    const conform_pair both = {oracle, subject, vyre_reference_has_one_answer};
+    const conform_pair both = {
+        .oracle = oracle, .subject = subject, .has_one_answer = vyre_reference_has_one_answer};
     vyre_outputs expected;
     conform_comparison comparison;
     expect_ok(conform_expect(&both, trial, trial->program, &expected));

@@ -72,7 +72,8 @@ static void sizes(void **state) {
 typedef vyre_status (*generate_function)(uint64_t seed, conform_trial *out_trial);
 
 static void run_programs(generate_function generate, uint64_t first, uint64_t programs) {
-    const conform_pair both = {oracle, device, vyre_reference_has_one_answer};
+    const conform_pair both = {
+        .oracle = oracle, .subject = device, .has_one_answer = vyre_reference_has_one_answer};
     for (uint64_t seed = first; seed < first + programs; seed++) {
         conform_trial trial;
         vyre_outputs expected;

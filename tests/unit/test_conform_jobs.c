@@ -1,0 +1,255 @@
+/* Conformance in several processes: what comes out is the same as in one, and what becomes of a
+ * process is told. conform_session_run starts the threads, by pthread_create.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "backend/reference/backend.h"
+#include "base/status.h"
+#include "conform/session.h"
+#include "runtime/device.h"
+
+/* A device that runs programs as the reference backend does, but for one. */
+typedef struct subject {
+    vyre_digest odd; /* the program that it gives wrong bytes for */
+    bool is_deadly;  /* it ends the process instead */
+    long pause_ns;   /* before each program */
+} subject;
+
+static const char *subject_id(const vyre_backend *backend) {
+    (void)backend;
+    return "subject";
+}
+
+static uint32_t subject_features(const vyre_backend *backend) {
+    (void)backend;
+    return VYRE_FEATURE_PHASES | VYRE_FEATURE_GRID_SYNC | VYRE_FEATURE_STEPS |
+           VYRE_FEATURE_CONSTANT_ARRAYS | VYRE_FEATURE_RECORDS;
+}
+
+static vyre_status subject_dispatch(const vyre_backend *backend, const vyre_call *call,
+                                    vyre_output *outputs) {
+    const subject *s = backend->state;
+    vyre_digest digest = vyre_program_digest(call->program);
+    bool is_odd = digest.high == s->odd.high && digest.low == s->odd.low;
+    vyre_outputs own = {0};
+    nanosleep(&(struct timespec){.tv_nsec = s->pause_ns}, NULL);
+    if (is_odd && s->is_deadly) {
+        raise(SIGKILL);
+    }
+    VYRE_TRY(vyre_reference_run(call->program, call->inputs, call->input_count, call->config, NULL,
+                                &own));
+    for (size_t i = 0; i < own.count; i++) {
+        if (own.items[i].size) {
+            memcpy(outputs[i].data, own.items[i].data, own.items[i].size);
+            outputs[i].data[0] ^= is_odd;
+        }
+    }
+    vyre_outputs_free(&own);
+    return VYRE_OK;
+}
+
+static void expect_ok(vyre_status status) {
+    if (status) {
+        fail_msg("%s", vyre_status_text(status));
+    }
+}
+
+static vyre_device *open_subject(subject *s) {
+    const vyre_backend_slots slots = {
+        VYRE_BACKEND_HEAD,
+        .id = subject_id,
+        .dispatch = subject_dispatch,
+        .dispatch_borrowed = subject_dispatch,
+        .features = subject_features,
+        .max_workgroup_size = vyre_any_workgroup_size,
+        .max_workgroups_per_dimension = vyre_any_workgroup_count,
+    };
+    const vyre_backend made = {&slots, s, NULL};
+    vyre_device *device;
+    expect_ok(vyre_device_open(&made, "subject", 0, &device));
+    return device;
+}
+
+static conform_session some_cases(void) {
+    return (conform_session){.suites = 1u << CONFORM_SUITE_SIZES | 1u << CONFORM_SUITE_SMALL,
+                             .glob = "sizes.repeat*,small.*",
+                             .seed = 1,
+                             .programs = 60,
+                             .runs = 1};
+}
+
+/* What the worker of a driver does. The device is opened in each process. */
+static vyre_status run(conform_session *c, subject *s, uint32_t jobs, vyre_device **out_device) {
+    expect_ok(conform_session_list(c));
+    expect_ok(jobs > 1 ? conform_jobs_start(c, jobs) : VYRE_OK);
+    *out_device = open_subject(s);
+    vyre_status status = conform_session_run(c, *out_device);
+    if (conform_jobs_is_worker(c)) {
+        if (status) {
+            conform_jobs_fail(c, status);
+        }
+        _exit(0);
+    }
+    return status;
+}
+
+static vyre_digest digest_of_seed(uint64_t seed) {
+    conform_trial trial;
+    expect_ok(conform_generate_small(seed, &trial));
+    vyre_digest digest = vyre_program_digest(trial.program);
+    conform_trial_free(&trial);
+    return digest;
+}
+
+static void several_processes_find_what_one_finds(void **state) {
+    (void)state;
+    for (uint64_t odd = 0; odd <= 33; odd += 33) {
+        subject s = {.odd = odd ? digest_of_seed(odd) : (vyre_digest){0, 0}};
+        conform_session one = some_cases(), many = some_cases();
+        vyre_device *devices[2];
+        expect_ok(run(&one, &s, 1, &devices[0]));
+        expect_ok(run(&many, &s, 3, &devices[1]));
+        assert_int_equal(conform_session_total(&one, CONFORM_FATE_FAILED), odd != 0);
+        for (size_t i = 0; i < one.cases.count; i++) {
+            assert_int_equal(one.cases.items[i].fate, many.cases.items[i].fate);
+            assert_int_equal(one.cases.items[i].digest, many.cases.items[i].digest);
+        }
+        for (size_t i = 0; i < CONFORM_SUITE_COUNT; i++) {
+            assert_memory_equal(one.tallies[i].counts, many.tallies[i].counts,
+                                sizeof one.tallies[i].counts);
+            assert_int_equal(one.tallies[i].digest, many.tallies[i].digest);
+            assert_true((many.tallies[i].seconds > 0) == (one.tallies[i].seconds > 0));
+        }
+        assert_int_equal(one.failure.is_known, odd != 0);
+        assert_int_equal(many.failure.is_known, odd != 0);
+        if (odd) {
+            assert_int_equal(many.failure.seed, odd);
+            assert_string_equal(one.failure.original.text, many.failure.original.text);
+            assert_string_equal(one.failure.text, many.failure.text);
+        } else {
+            assert_int_equal(one.instructions, many.instructions);
+        }
+        for (int i = 0; i < 2; i++) {
+            vyre_device_release(devices[i]);
+        }
+        conform_session_deinit(&one);
+        conform_session_deinit(&many);
+    }
+}
+
+static void a_process_that_ends_is_told_with_its_case(void **state) {
+    (void)state;
+    subject s = {.odd = digest_of_seed(20), .is_deadly = true};
+    conform_session c = some_cases();
+    vyre_device *device;
+    c.glob = "small.*";
+    vyre_status status = run(&c, &s, 3, &device);
+    assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_BACKEND);
+    assert_non_null(strstr(vyre_status_text(status), "ended with signal 9 while it ran "));
+    assert_non_null(strstr(vyre_status_text(status), "small.20"));
+    vyre_status_free(status);
+    vyre_device_release(device);
+    conform_session_deinit(&c);
+}
+
+static void trouble_of_a_process_is_told(void **state) {
+    (void)state;
+    conform_session c = some_cases();
+    subject s = {0};
+    expect_ok(conform_session_list(&c));
+    expect_ok(conform_jobs_start(&c, 2));
+    if (conform_jobs_is_worker(&c)) {
+        conform_jobs_fail(&c, vyre_status_make(VYRE_STATUS_OUT_OF_MEMORY, "free some, or so",
+                                               "there is no place. Fix: it: not"));
+        _exit(0);
+    }
+    vyre_device *device = open_subject(&s);
+    vyre_status status = conform_session_run(&c, device);
+    assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_OUT_OF_MEMORY);
+    assert_string_equal(vyre_status_message(status), "there is no place. Fix: it: not");
+    assert_string_equal(vyre_status_fix(status), "free some, or so");
+    vyre_status_free(status);
+    vyre_device_release(device);
+    conform_session_deinit(&c);
+}
+
+/* Nobody is left that waits for work. */
+static void processes_end_with_their_session(void **state) {
+    (void)state;
+    conform_session c = some_cases();
+    expect_ok(conform_session_list(&c));
+    expect_ok(conform_jobs_start(&c, 2));
+    if (conform_jobs_is_worker(&c)) {
+        sleep(1000);
+        _exit(0);
+    }
+    pid_t first = c.jobs.pids[0], second = c.jobs.pids[1];
+    assert_int_equal(kill(first, 0), 0);
+    conform_session_deinit(&c);
+    assert_int_equal(kill(first, 0), -1);
+    assert_int_equal(kill(second, 0), -1);
+}
+
+/* What began is taken down, and the rest is skipped. */
+static void time_that_is_over_keeps_what_was_found(void **state) {
+    (void)state;
+    for (uint32_t jobs = 1; jobs <= 2; jobs++) {
+        subject s = {.pause_ns = 20000000};
+        conform_session c = some_cases();
+        vyre_device *device;
+        c.programs = 100000;
+        c.seconds_most = 1;
+        expect_ok(run(&c, &s, jobs, &device));
+        const uint64_t *counts = c.tallies[CONFORM_SUITE_SMALL].counts;
+        uint64_t passed = counts[CONFORM_FATE_PASSED], seed;
+        assert_true(passed > 0 && counts[CONFORM_FATE_SKIPPED] > 0);
+        assert_int_equal(passed + counts[CONFORM_FATE_SKIPPED], c.programs);
+        assert_string_equal(
+            conform_seeds_reason(&c, CONFORM_SUITE_SMALL, CONFORM_FATE_SKIPPED, &seed),
+            CONFORM_LATE);
+        assert_int_equal(seed, passed + 1);
+        vyre_device_release(device);
+        conform_session_deinit(&c);
+    }
+}
+
+/* The cases before the programs of seeds. */
+static void cases_without_a_turn_are_skipped(void **state) {
+    (void)state;
+    subject s = {.pause_ns = 60000000};
+    conform_session c = some_cases();
+    vyre_device *device;
+    c.glob = "sizes.*";
+    c.suites = 1u << CONFORM_SUITE_SIZES;
+    c.seconds_most = 1;
+    expect_ok(run(&c, &s, 1, &device));
+    const uint64_t *counts = c.tallies[CONFORM_SUITE_SIZES].counts;
+    assert_true(counts[CONFORM_FATE_PASSED] > 0 && counts[CONFORM_FATE_SKIPPED] > 0);
+    assert_int_equal(counts[CONFORM_FATE_PASSED] + counts[CONFORM_FATE_SKIPPED], c.cases.count);
+    const conform_case *last = &c.cases.items[c.cases.count - 1];
+    assert_int_equal(last->fate, CONFORM_FATE_SKIPPED);
+    assert_string_equal(last->text, CONFORM_LATE);
+    vyre_device_release(device);
+    conform_session_deinit(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(several_processes_find_what_one_finds),
+        cmocka_unit_test(a_process_that_ends_is_told_with_its_case),
+        cmocka_unit_test(trouble_of_a_process_is_told),
+        cmocka_unit_test(processes_end_with_their_session),
+        cmocka_unit_test(time_that_is_over_keeps_what_was_found),
+        cmocka_unit_test(cases_without_a_turn_are_skipped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
