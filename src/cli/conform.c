@@ -38,7 +38,8 @@
       "run the cases in N processes, each with the device for itself, for drivers that compile "   \
       "one program at a time in a process (default: 1 process with a thread for each CPU)")        \
     X(SECONDS, 0, "--seconds", "N", NULL,                                                          \
-      "begin no case after N seconds; the cases left count as skipped")                            \
+      "begin no case after N seconds, and with --jobs end those that run after another quarter; "  \
+      "the cases left count as skipped")                                                           \
     X(CERT, 0, "--cert", "FILE", NULL, "write a certificate of the results")                       \
     X(CHECK, 0, "--check", "FILE", NULL,                                                           \
       "run a certificate's cases again, and report what differs")                                  \

@@ -2,6 +2,8 @@
 #include "conform/jobs.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "conform/session.h"
 
@@ -88,11 +91,10 @@ vyre_status conform_jobs_start(conform_session *c, uint32_t count) {
 }
 
 void conform_jobs_end(conform_jobs *jobs) {
-    for (uint32_t i = 0; i < jobs->count && !jobs->worker; i++) {
-        if (jobs->pids[i]) {
-            kill(jobs->pids[i], SIGKILL);
-            waitpid(jobs->pids[i], NULL, 0);
-        }
+    if (jobs->count && !jobs->worker) {
+        char how[CONFORM_JOBS_HOW];
+        conform_jobs_kill(jobs);
+        (void)conform_jobs_wait(jobs, how);
     }
     if (jobs->queue) {
         close(jobs->socket);
@@ -124,8 +126,27 @@ void conform_jobs_fail(conform_session *c, vyre_status status) {
     vyre_status_free(status);
 }
 
-bool conform_jobs_receive(const conform_jobs *jobs, conform_message *out) {
+/* Whether something is there to be received, or nothing more will be. */
+static bool wait_until(const conform_jobs *jobs, uint64_t until_ns) {
+    struct pollfd one = {.fd = jobs->socket, .events = POLLIN};
+    while (true) {
+        uint64_t now = vyre_now_ns();
+        int ms = now < until_ns ? (int)((until_ns - now) / 1000000 % INT_MAX) + 1 : 0;
+        int ready = poll(&one, 1, ms);
+        if (ready > 0 || (ready < 0 && errno != EINTR)) {
+            return true;
+        }
+        if (!ready && vyre_now_ns() >= until_ns) {
+            return false;
+        }
+    }
+}
+
+bool conform_jobs_receive(const conform_jobs *jobs, uint64_t until_ns, conform_message *out) {
     ssize_t size;
+    if (until_ns && !wait_until(jobs, until_ns)) {
+        return false;
+    }
     do {
         size = recv(jobs->socket, out, sizeof *out - 1, 0);
     } while (size < 0 && errno == EINTR);
@@ -134,6 +155,15 @@ bool conform_jobs_receive(const conform_jobs *jobs, conform_message *out) {
     }
     out->text[(size_t)size - offsetof(conform_message, text)] = '\0';
     return true;
+}
+
+void conform_jobs_kill(conform_jobs *jobs) {
+    jobs->is_killed = true;
+    for (uint32_t i = 0; i < jobs->count; i++) {
+        if (jobs->pids[i]) {
+            kill(jobs->pids[i], SIGKILL);
+        }
+    }
 }
 
 vyre_status conform_jobs_trouble(conform_message *message) {
@@ -150,16 +180,17 @@ vyre_status conform_jobs_trouble(conform_message *message) {
                             "%s", message->text);
 }
 
-uint32_t conform_jobs_wait(conform_jobs *jobs, char *out_text, size_t size) {
+uint32_t conform_jobs_wait(conform_jobs *jobs, char out_how[CONFORM_JOBS_HOW]) {
     uint32_t bad = 0;
     for (uint32_t i = 0; i < jobs->count; i++) {
         int how = 0;
         while (jobs->pids[i] && waitpid(jobs->pids[i], &how, 0) < 0 && errno == EINTR) {
         }
         jobs->pids[i] = 0;
-        if (how && !bad) {
+        bool is_ours = jobs->is_killed && WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL;
+        if (how && !is_ours && !bad) {
             bad = i + 1;
-            snprintf(out_text, size, WIFSIGNALED(how) ? "signal %d" : "exit status %d",
+            snprintf(out_how, CONFORM_JOBS_HOW, WIFSIGNALED(how) ? "signal %d" : "exit status %d",
                      WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how));
         }
     }

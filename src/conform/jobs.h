@@ -14,6 +14,7 @@
 #define VYRE_CONFORM_JOBS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include <vyre/status.h>
@@ -36,6 +37,7 @@ typedef struct conform_jobs {
     uint32_t count;       /* of workers */
     uint32_t worker;      /* from 1 on; 0: the parent */
     pid_t *pids;          /* of workers; 0: over */
+    bool is_killed;       /* the workers were ended on purpose */
 } conform_jobs;
 
 /* X(name, what it says) */
@@ -78,11 +80,15 @@ void conform_jobs_send(const conform_jobs *jobs, conform_message *message, const
 /* Tells the parent what keeps this worker from its work, and frees it. */
 void conform_jobs_fail(conform_session *c, vyre_status status);
 
-/* The next message; false when all workers are over. */
-bool conform_jobs_receive(const conform_jobs *jobs, conform_message *out);
+/* The next message; false when all workers are over, or at a time of vyre_now_ns (0: never). */
+bool conform_jobs_receive(const conform_jobs *jobs, uint64_t until_ns, conform_message *out);
+/* Ends workers in the middle of what they do. What they sent can still be received. */
+void conform_jobs_kill(conform_jobs *jobs);
 /* The trouble that a worker told. */
 VYRE_MUST_USE vyre_status conform_jobs_trouble(conform_message *message);
-/* When all are over: the number of one that did not end as it should, or 0, and how it ended. */
-uint32_t conform_jobs_wait(conform_jobs *jobs, char *out_text, size_t size);
+/* When all are over: the number of one that did not end as it should, or 0, and how it ended. Those
+ * that were killed ended as they should. */
+enum { CONFORM_JOBS_HOW = 40 };
+uint32_t conform_jobs_wait(conform_jobs *jobs, char out_how[CONFORM_JOBS_HOW]);
 
 #endif

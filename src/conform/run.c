@@ -14,6 +14,7 @@
 #include "conform/session.h"
 
 enum { MOST_THREADS = 16, MOST_GROUP = 64, MOST_NAMES = 16 };
+#define NS_PER_SECOND UINT64_C(1000000000)
 
 /* What a thread takes at a time: some cases, or the program of one seed. */
 typedef struct task {
@@ -525,17 +526,51 @@ static vyre_status mourn(const collecting *all, uint32_t worker, const char *how
     return status;
 }
 
+/* What ran when the time was over for good has no result. */
+static vyre_status skip_engaged(const collecting *all) {
+    for (size_t i = 0; i < all->list.count; i++) {
+        if (!all->list.items[i].worker) {
+            continue;
+        }
+        const task t = task_at(all->k, all->list.items[i].task);
+        if (t.seeds) {
+            t.seeds->digests[t.number] = CONFORM_SEED_LATE;
+        }
+        for (size_t one = t.first; one < t.end; one++) {
+            VYRE_TRY(conform_case_settle(&all->k->c->cases.items[one], CONFORM_FATE_SKIPPED,
+                                         CONFORM_LATE));
+        }
+    }
+    return VYRE_OK;
+}
+
+/* Cases that have begun have a quarter more. */
+static uint64_t end_of_time(const conform_session *c) {
+    uint64_t more_ns = c->seconds_most * (NS_PER_SECOND / 4);
+    return c->deadline_ns ? c->deadline_ns + more_ns : 0;
+}
+
 static void collect(campaign *k) {
     conform_session *c = k->c;
     collecting all = {.k = k};
     conform_message message;
-    char how[40];
-    while (conform_jobs_receive(&c->jobs, &message)) {
+    char how[CONFORM_JOBS_HOW];
+    uint64_t until = end_of_time(c);
+    while (conform_jobs_receive(&c->jobs, until, &message)) {
         take_message(&all, &message);
     }
-    uint32_t bad = conform_jobs_wait(&c->jobs, how, sizeof how);
+    bool is_over = until && vyre_now_ns() >= until;
+    if (is_over) {
+        conform_jobs_kill(&c->jobs);
+        while (conform_jobs_receive(&c->jobs, 0, &message)) {
+            take_message(&all, &message);
+        }
+    }
+    uint32_t bad = conform_jobs_wait(&c->jobs, how);
     if (bad) {
         keep_status(k, mourn(&all, bad, how));
+    } else if (is_over) {
+        keep_status(k, skip_engaged(&all));
     }
     vyre_vec_free(&all.list);
 }
@@ -656,7 +691,7 @@ static vyre_status begin(campaign *k) {
 }
 
 void conform_session_begin(conform_session *c) {
-    c->deadline_ns = c->seconds_most ? vyre_now_ns() + c->seconds_most * UINT64_C(1000000000) : 0;
+    c->deadline_ns = c->seconds_most ? vyre_now_ns() + c->seconds_most * NS_PER_SECOND : 0;
 }
 
 vyre_status conform_session_run(conform_session *c, vyre_device *device) {

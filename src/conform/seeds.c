@@ -116,7 +116,7 @@ vyre_status conform_seeds_note(conform_session *c, conform_seeds *seeds, uint64_
         }
         break;
     default:
-        seeds->digests[number] = UINT64_MAX;
+        seeds->digests[number] = CONFORM_SEED_UNSUPPORTED;
         if (!seeded->refusal || seed < seeded->refused_seed) {
             seeded->refused_seed = seed;
             stored = replace_text(&seeded->refusal, attempt->comparison.text);
@@ -146,14 +146,16 @@ void conform_seeds_count(conform_session *c, const conform_seeds *seeds) {
         char id[40];
         snprintf(id, sizeof id, "%s.%llu", conform_suite_name(seeds->suite),
                  (unsigned long long)seed);
-        conform_fate fate = i == seeds->failed_at             ? CONFORM_FATE_FAILED
-                            : i >= seeds->taken               ? CONFORM_FATE_SKIPPED
-                            : seeds->digests[i] == UINT64_MAX ? CONFORM_FATE_UNSUPPORTED
-                                                              : CONFORM_FATE_PASSED;
+        uint64_t digest = seeds->digests[i];
+        bool is_late = i >= seeds->taken || digest == CONFORM_SEED_LATE;
+        conform_fate fate = i == seeds->failed_at                ? CONFORM_FATE_FAILED
+                            : is_late                            ? CONFORM_FATE_SKIPPED
+                            : digest == CONFORM_SEED_UNSUPPORTED ? CONFORM_FATE_UNSUPPORTED
+                                                                 : CONFORM_FATE_PASSED;
         if (fate == CONFORM_FATE_SKIPPED && !c->tallies[seeds->suite].counts[fate]) {
             seeded->late_seed = seed;
         }
-        conform_tally_add(&c->tallies[seeds->suite], id, fate, seeds->digests[i]);
+        conform_tally_add(&c->tallies[seeds->suite], id, fate, digest);
     }
 }
 

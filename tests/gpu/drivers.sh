@@ -5,6 +5,7 @@
 #   register_drivers CARRY
 register_drivers() {
     local folder
+    nvidia-smi >/dev/null 2>&1 || return 0 # other devices are registered where they are
     folder=$(mktemp -d)
     if ! grep -qs nvidia /etc/OpenCL/vendors/*.icd; then
         echo libnvidia-opencl.so.1 >"$folder/nvidia.icd"

@@ -21,6 +21,7 @@
 typedef struct subject {
     vyre_digest odd; /* the program that it gives wrong bytes for */
     bool is_deadly;  /* it ends the process instead */
+    bool is_endless; /* it does not end */
     long pause_ns;   /* before each program */
 } subject;
 
@@ -44,6 +45,9 @@ static vyre_status subject_dispatch(const vyre_backend *backend, const vyre_call
     nanosleep(&(struct timespec){.tv_nsec = s->pause_ns}, NULL);
     if (is_odd && s->is_deadly) {
         raise(SIGKILL);
+    }
+    while (is_odd && s->is_endless) {
+        pause();
     }
     VYRE_TRY(vyre_reference_run(call->program, call->inputs, call->input_count, call->config, NULL,
                                 &own));
@@ -242,6 +246,25 @@ static void cases_without_a_turn_are_skipped(void **state) {
     conform_session_deinit(&c);
 }
 
+/* A program that would take for ever ends with its process, and is skipped. */
+static void what_does_not_end_in_time_is_skipped(void **state) {
+    (void)state;
+    subject s = {.odd = digest_of_seed(7), .is_endless = true};
+    conform_session c = some_cases();
+    vyre_device *device;
+    c.seconds_most = 2;
+    expect_ok(run(&c, &s, 2, &device));
+    const uint64_t *counts = c.tallies[CONFORM_SUITE_SMALL].counts;
+    uint64_t seed;
+    assert_int_equal(counts[CONFORM_FATE_PASSED], c.programs - 1);
+    assert_int_equal(counts[CONFORM_FATE_SKIPPED], 1);
+    assert_non_null(conform_seeds_reason(&c, CONFORM_SUITE_SMALL, CONFORM_FATE_SKIPPED, &seed));
+    assert_int_equal(seed, 7);
+    assert_int_equal(conform_session_fate(&c), CONFORM_FATE_PASSED);
+    vyre_device_release(device);
+    conform_session_deinit(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(several_processes_find_what_one_finds),
@@ -250,6 +273,7 @@ int main(void) {
         cmocka_unit_test(processes_end_with_their_session),
         cmocka_unit_test(time_that_is_over_keeps_what_was_found),
         cmocka_unit_test(cases_without_a_turn_are_skipped),
+        cmocka_unit_test(what_does_not_end_in_time_is_skipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
