@@ -4,8 +4,10 @@
  *     gpu_bench overheads     cuda alone: enqueue, wait and replay against the same kernels
  *                             through the driver
  *     gpu_bench compile       cold, and from the cache on disk, of all kernels
- *     gpu_bench workloads     bench/kernels and operations of the library, by their ids, on
- * resident data at baseline.cu's sizes, device time
+ *     gpu_bench waits         enqueue and wait on any backend
+ *     gpu_bench workloads [NAME]  bench/kernels and operations of the library, by their ids, on
+ *                             resident data at baseline.cu's sizes, device time; and a copy
+ *     gpu_bench names         the NAMEs
  *     gpu_bench transfer      copies of host memory each way, beside the driver's own
  *
  * KERNELS in the environment names the folder of kernels, bench/kernels otherwise. */
@@ -22,6 +24,7 @@
 #include "backend/cuda/runtime/run.h"
 #include "base/clock.h"
 #include "bench/gpu/transfer.h"
+#include "bench/gpu/waits.h"
 #include "bench/kernels.h"
 #include "pass/pass.h"
 #include "runtime/device.h"
@@ -565,6 +568,33 @@ static void fill_buffer(vyre_device *device, vyre_resident buffer, const argumen
     free(data);
 }
 
+static void print_figure(const char *name, double ns, double work, const char *unit,
+                         double worst_ns) {
+    printf("%-19s %10.4f ms  %10.1f %s (worst %.4f ms)\n", name, ns / 1e6, work / ns, unit,
+           worst_ns / 1e6);
+    fflush(stdout);
+}
+
+/* As much as saxpy moves in three ways in two: what the memory can do. Host time. */
+static void run_copy(vyre_device *device) {
+    vyre_resident from, to;
+    uint32_t last = 0;
+    uint64_t best = UINT64_MAX, worst = 0;
+    must(vyre_resident_allocate(device, BYTES(N28), &from));
+    must(vyre_resident_allocate(device, BYTES(N28), &to));
+    for (int i = 0; i < 12; i++) {
+        uint64_t start = vyre_now_ns();
+        must(vyre_resident_copy(device, to, 0, from, 0, BYTES(N28)));
+        must(vyre_resident_read(device, to, BYTES(N28) - 4, &last, sizeof last));
+        uint64_t ns = vyre_now_ns() - start;
+        best = i > 1 && ns < best ? ns : best;
+        worst = i > 1 && ns > worst ? ns : worst;
+    }
+    print_figure("copy", (double)best, 8.0 * N28, "GB/s", (double)worst);
+    must(vyre_resident_free(device, from));
+    must(vyre_resident_free(device, to));
+}
+
 static void run_workload(vyre_device *device, const workload *w) {
     vyre_program *program =
         strchr(w->name, '.') ? read_operation(w->name, device) : read_kernel(w->name);
@@ -592,9 +622,7 @@ static void run_workload(vyre_device *device, const workload *w) {
             worst = timing.device_ns > worst ? timing.device_ns : worst;
         }
     }
-    printf("%-19s %10.4f ms  %10.1f %s (worst %.4f ms)\n", w->name, (double)best / 1e6,
-           w->work / (double)best, w->unit, (double)worst / 1e6);
-    fflush(stdout);
+    print_figure(w->name, (double)best, w->work, w->unit, (double)worst);
     for (size_t i = 0; i < w->count; i++) {
         if (w->arguments[i].fill != SCALAR) {
             must(vyre_resident_free(device, buffers[i]));
@@ -610,12 +638,24 @@ int main(int count, char **arguments) {
         overheads();
     } else if (!strcmp(what, "compile")) {
         compile();
+    } else if (!strcmp(what, "names")) {
+        printf("copy\n");
+        for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++) {
+            printf("%s\n", workloads[i].name);
+        }
+    } else if (!strcmp(what, "waits")) {
+        vyre_device *device = acquire();
+        waits(device);
+        vyre_device_release(device);
     } else if (!strcmp(what, "transfer")) {
         vyre_device *device = acquire();
         transfer(device, count > 2 && !strcmp(arguments[2], "pageable"));
         vyre_device_release(device);
     } else if (!strcmp(what, "workloads")) {
         vyre_device *device = acquire();
+        if (count < 3 || !strcmp(arguments[2], "copy")) {
+            run_copy(device);
+        }
         for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++) {
             if (count < 3 || !strcmp(arguments[2], workloads[i].name)) {
                 run_workload(device, &workloads[i]);
@@ -624,7 +664,8 @@ int main(int count, char **arguments) {
         vyre_device_release(device);
     } else {
         fprintf(stderr,
-                "usage: gpu_bench overheads|compile|transfer [pageable]|workloads [NAME]\n");
+                "usage: gpu_bench overheads|waits|compile|transfer [pageable]|workloads [NAME]|"
+                "names\n");
         return 2;
     }
     return 0;

@@ -4,13 +4,15 @@
 # beside bench/gpu/baseline.cu, which is compiled here where it was not carried; and what routing by
 # measurement gains over each device alone, whose report and table go to $OUT, else the current folder.
 #
-#   bench/gpu/run.sh [CARRY] [overheads|compile|transfer|baseline|workloads|library|routing ...]
+#   bench/gpu/run.sh [CARRY] [overheads|waits|compile|transfer|baseline|workloads|library|routing ...]
+#
+# Each workload has GPU_WORKLOAD_SECONDS, 25, on each of GPU_DEVICES, and GPU_WORKLOADS names some.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 4
 carry=$(realpath "${1:-build/carry}")
 out=$(realpath "${OUT:-.}")
 shift
-parts=" ${*:-overheads compile transfer baseline workloads library routing} "
+parts=" ${*:-overheads waits compile transfer baseline workloads library routing} "
 bench=$PWD/bench
 export KERNELS=$carry/kernels
 work=$(mktemp -d)
@@ -49,6 +51,25 @@ baseline() {
     fi
 }
 
+# Row by row on each backend, so that what is compared is measured at about the same time, and a slow
+# compiler loses its row alone. The ratio is that of the time to the first backend's.
+workloads() {
+    local name device first line ms code
+    for name in ${GPU_WORKLOADS:-$("$carry/gpu_bench" names)}; do
+        first=
+        for device in ${GPU_DEVICES:-cuda opencl vulkan}; do
+            line=$(GPU_DEVICE=$device timeout -k 5 "${GPU_WORKLOAD_SECONDS:-25}" "$carry/gpu_bench" workloads "$name" 2>&1) ||
+                { code=$? && status=1 && line="$name FAILED with $code ${line//$'\n'/ }"; }
+            ms=$(awk '$3 == "ms" { print $2 }' <<<"$line")
+            first=${first:-${ms:-0}}
+            awk -v device="$device" -v ms="${ms:-0}" -v first="$first" '{
+                printf "%-7s %s", device, substr($0, 1, 300)
+                if (ms > 0 && first > 0) printf "  %.2f", ms / first
+                print "" }' <<<"$line"
+        done
+    done
+}
+
 # Copies of host memory, with all CPUs and with fewer, beside those of torch where it is installed.
 transfers() {
     part 120 "$carry/gpu_bench" transfer
@@ -85,10 +106,11 @@ nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem --format=csv,noh
 register_drivers "$carry"
 cd "$work" || exit 1
 if wanted overheads; then part 60 "$carry/gpu_bench" overheads; fi
+if wanted waits; then on_each 60 "$carry/gpu_bench" waits; fi
 if wanted compile; then on_each 120 "$carry/gpu_bench" compile; fi
 if wanted transfer; then transfers; fi
 if wanted baseline; then baseline; fi
-if wanted workloads; then on_each 240 "$carry/gpu_bench" workloads; fi
+if wanted workloads; then workloads; fi
 if wanted library; then part 200 "$carry/bench_library" cuda; fi
 if wanted routing; then routing; fi
 rm -rf "$work"

@@ -8,17 +8,17 @@
 #
 #   tests/gpu/run.sh [CARRY [PART...]]      build/carry, all parts
 #
-# GPU_PROGRAMS random programs of each kind, 20000; GPU_VECTORS of operands for each operation on floats,
-# 4000000; GPU_JOBS processes, as many as there are CPUs. GPU_LIMIT: the seconds that the call may take;
-# what has no time left is told, and counts as failed. GPU_SECONDS: those of each part that can stop in
-# time and keep what it found, 200. Certificates go to $OUT, the logs, too.
+# GPU_PROGRAMS random programs of each kind, 20000, from seed GPU_SEED on, 1; GPU_VECTORS of operands for
+# each operation on floats, 4000000; GPU_JOBS processes, as many as there are CPUs. GPU_LIMIT: the seconds
+# that the call may take; what has no time left is told, and counts as failed. GPU_SECONDS: those of each
+# part that can stop in time and keep what it found, 140. Certificates go to $OUT, the logs, too.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 4
 carry=$(realpath "${1:-build/carry}")
 shift
 parts=("$@")
-programs=${GPU_PROGRAMS:-20000} vectors=${GPU_VECTORS:-4000000} processes=${GPU_JOBS:-$(nproc)}
-most=${GPU_SECONDS:-200} limit=${GPU_LIMIT:-0}
+programs=${GPU_PROGRAMS:-20000} seed=${GPU_SEED:-1} vectors=${GPU_VECTORS:-4000000} processes=${GPU_JOBS:-$(nproc)}
+most=${GPU_SECONDS:-140} limit=${GPU_LIMIT:-0}
 devices=${GPU_DEVICES:-cuda opencl vulkan}
 export KERNELS=$carry/kernels VYRE_CACHE_LIMIT=0
 logs=${OUT:-$(mktemp -d)}
@@ -67,7 +67,7 @@ part() {
 # then counts as skipped, and what has is kept.
 suites() {
     local device=$1 name=$2 suites=$3 code=0
-    "$carry/vyre" conform -b "$device" --suite "$suites" --jobs "$processes" --programs "$programs" \
+    "$carry/vyre" conform -b "$device" --suite "$suites" --jobs "$processes" --programs "$programs" --seed "$seed" \
         --vectors "$vectors" --runs 1 --seconds $((part_seconds * 3 / 4)) --no-progress \
         --cert "$logs/$device-$name.toml" || code=$?
     if [ $code = 0 ] && grep -q 'the time that --seconds gives was over' "$logs/$device-$name.toml"; then
@@ -135,7 +135,7 @@ preferred() {
 
 # timeout(1) starts programs, so parts that are functions run in a bash of their own.
 export -f suites workload_bytes operations honesty known examples sanitized preferred
-export carry programs vectors processes logs cut_short
+export carry programs seed vectors processes logs cut_short
 
 # What holds for every device; its parts are called DEVICE_PART.
 device_parts() {
@@ -145,7 +145,8 @@ device_parts() {
     "$carry/vyre" backends "$device" | head -20
     part "${device}_suites" "$most" bash -c "suites $device suites operations,special,sizes,laws,library"
     part "${device}_floats" "$most" bash -c "suites $device floats floats"
-    part "${device}_programs" "$most" bash -c "suites $device programs small,random"
+    part "${device}_small" "$most" bash -c "suites $device small small"
+    part "${device}_random" "$most" bash -c "suites $device random random"
     part "${device}_workload_bytes" 200 bash -c "workload_bytes $device"
     part "${device}_operations" 200 bash -c "operations $device"
     part "${device}_laws" 200 "$carry/vyre" ops check -b "$device"
