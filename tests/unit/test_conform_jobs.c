@@ -150,6 +150,31 @@ static void several_processes_find_what_one_finds(void **state) {
     }
 }
 
+static void count_done(void *user, uint64_t done, const char *now) {
+    (void)now;
+    *(uint64_t *)user = done;
+}
+
+/* No more than those that had begun. */
+static void none_runs_behind_one_that_failed(void **state) {
+    (void)state;
+    for (uint32_t jobs = 1; jobs <= 2; jobs++) {
+        subject s = {.odd = digest_of_seed(3), .pause_ns = 1000000};
+        uint64_t done = 0;
+        conform_session c = some_cases();
+        vyre_device *device;
+        c.glob = "small.*";
+        c.programs = 4000;
+        c.step = count_done;
+        c.user = &done;
+        expect_ok(run(&c, &s, jobs, &device));
+        assert_int_equal(c.tallies[CONFORM_SUITE_SMALL].counts[CONFORM_FATE_PASSED], 2);
+        assert_in_range(done, 3, 1000);
+        vyre_device_release(device);
+        conform_session_deinit(&c);
+    }
+}
+
 static void a_process_that_ends_is_told_with_its_case(void **state) {
     (void)state;
     subject s = {.odd = digest_of_seed(20), .is_deadly = true};
@@ -268,6 +293,7 @@ static void what_does_not_end_in_time_is_skipped(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(several_processes_find_what_one_finds),
+        cmocka_unit_test(none_runs_behind_one_that_failed),
         cmocka_unit_test(a_process_that_ends_is_told_with_its_case),
         cmocka_unit_test(trouble_of_a_process_is_told),
         cmocka_unit_test(processes_end_with_their_session),

@@ -27,6 +27,7 @@ static void run_suite(conform_suite_kind kind) {
     conform_suite suite;
     size_t compared = 0, unsupported = 0, failed = 0, group = 0;
     expect_ok(conform_suite_make(kind, &suite));
+    suite.vectors = 1000; /* of floats: what runs PTX is slow */
     for (size_t first = 0, end; first < suite.case_count; first = end) {
         const conform_suite_case *cases[MOST_GROUP];
         conform_suite_result results[MOST_GROUP];
@@ -66,6 +67,11 @@ static void special_values(void **state) {
     run_suite(CONFORM_SUITE_SPECIAL);
 }
 
+static void floats(void **state) {
+    (void)state;
+    run_suite(CONFORM_SUITE_FLOATS);
+}
+
 static void sizes(void **state) {
     (void)state;
     run_suite(CONFORM_SUITE_SIZES);
@@ -90,6 +96,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations),
         cmocka_unit_test(special_values),
+        cmocka_unit_test(floats),
         cmocka_unit_test(sizes),
     };
     return cmocka_run_group_tests(tests, open_devices, close_devices);

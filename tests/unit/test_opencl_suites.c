@@ -64,6 +64,11 @@ static void special_values(void **state) {
     run_suite(CONFORM_SUITE_SPECIAL, part_of(6));
 }
 
+static void floats(void **state) {
+    (void)state;
+    run_suite(CONFORM_SUITE_FLOATS, part_of(3));
+}
+
 static void sizes(void **state) {
     (void)state;
     run_suite(CONFORM_SUITE_SIZES, part_of(8));
@@ -167,9 +172,9 @@ int main(int argc, char **argv) {
         cmocka_set_test_filter(argv[1]);
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations),     cmocka_unit_test(special_values),
-        cmocka_unit_test(sizes),          cmocka_unit_test(random_programs),
-        cmocka_unit_test(random_records),
+        cmocka_unit_test(operations),      cmocka_unit_test(special_values),
+        cmocka_unit_test(floats),          cmocka_unit_test(sizes),
+        cmocka_unit_test(random_programs), cmocka_unit_test(random_records),
     };
     const struct CMUnitTest worse[] = {cmocka_unit_test(careless_floats_are_corrected)};
     int failed = cmocka_run_group_tests(tests, open_devices, close_devices);

@@ -10,6 +10,6 @@ if ! reason=$("$1" run examples/saxpy.vyre a=1 x=1 y=1 -b vulkan 2>&1); then
     exit 77
 fi
 work=${VYRE_TEST_WORK:-100}
-"$1" conform -b vulkan --suite sizes,special --runs 1 --no-progress
+"$1" conform -b vulkan --suite sizes,special,floats --runs 1 --no-progress
 "$1" conform -b vulkan --suite small --programs $((120 * work / 100 + 1)) --runs 1 --no-progress
 "$1" conform -b vulkan --suite random --programs $((10 * work / 100 + 1)) --runs 1 --no-progress
