@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include "backend/vulkan/backend.h"
+#include "backend/vulkan/executable.h"
 #include "backend/vulkan/loader.h"
 #include "base/clock.h"
 #include "tests/gpu/loops.h"
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/settings.h"
+#include "tests/unit/trial_check.h"
 #include "tests/unit/vulkan_check.h"
 
 #define STEPS                                                                                      \
@@ -40,6 +42,11 @@
 #define GRID                                                                                       \
     "program grid(x: buffer<u32>, s: out buffer<u32>[len(x)], y: out buffer<u32>[len(x)]) "        \
     "over x workgroup 64 { s[gid] = x[gid]; grid_barrier; y[gid] = s[len(x) - 1 - gid]; }"
+#define CUBE                                                                                       \
+    "program cube(n: u32, y: out buffer<u32>[n * n * n], z: out buffer<u32>[n * n]) { "            \
+    "phase over (n, n, n) { y[(gid.z * n + gid.y) * n + gid.x] = gid.x + 7 * gid.y + gid.z; } "    \
+    "phase over (n, n) workgroup 4, 8 { let at = gid.y * n + gid.x; "                              \
+    "if in_domain { z[at] = at + lid.x * wid.y; } } }"
 #define BYTES                                                                                      \
     "program bytes(x: buffer<u8>, y: out buffer<u8>[len(x)]) over len(x) / 2 { "                   \
     "y[gid * 2] = x[gid * 2] + 1; }"
@@ -129,6 +136,80 @@ static void copies_give_the_bytes_of_the_reference(void **state) {
     free(x);
     vyre_device_release(device);
     vulkan_drill.is_discrete = false;
+}
+
+/* More groups than a launch may have, and frames that do not fit into the push constants. */
+static void small_devices_give_the_bytes_of_the_reference(void **state) {
+    (void)state;
+    vulkan_drill.is_small = true;
+    vyre_device *device = vulkan_check_open();
+    uint32_t side = 70;
+    const vyre_input input = {&side, sizeof side};
+    programs_on(device);
+    expect_reference(device, CUBE, &input, 1);
+    vyre_device_release(device);
+    vulkan_drill.is_small = false;
+}
+
+/* A look at the stop word costs a CPU much: only runs with a timeout have code for it. */
+static void cpus_have_code_for_runs_with_a_timeout(void **state) {
+    (void)state;
+    static const vyre_dispatch_config plain, timed = {.timeout_ns = UINT64_C(60000000000)},
+                                             large = {.grid = {9, 1, 1}};
+    vyre_program *program = contract_program(LONG_LOOP);
+    vulkan_device *device;
+    vulkan_executable *executable, *found, *again;
+    expect_ok(vulkan_device_create(0, &device));
+    expect_ok(vulkan_device_open(device));
+    expect_ok(vulkan_executable_make(device, program, NULL, 0, NULL, &executable));
+    bool is_cpu = device->info.type == VK_PHYSICAL_DEVICE_TYPE_CPU;
+    assert_int_equal(executable->variant, is_cpu ? 0 : VULKAN_STOPS);
+    expect_ok(vulkan_executable_variant(executable, &plain, &found));
+    assert_ptr_equal(found, executable);
+    expect_ok(vulkan_executable_variant(executable, &timed, &found));
+    assert_int_equal(found == executable, !is_cpu);
+    assert_int_equal(found->variant, VULKAN_STOPS);
+    expect_ok(vulkan_executable_variant(executable, &timed, &again));
+    assert_ptr_equal(again, found);
+    expect_ok(vulkan_executable_variant(executable, &large, &found));
+    assert_int_equal(found->variant, executable->variant | VULKAN_GENERAL);
+    vulkan_executable_release(executable);
+    vulkan_device_free(device);
+    vyre_program_release(program);
+}
+
+/* What conformance runs with a timeout, without one. */
+static void random_programs_give_the_bytes_of_the_reference(void **state) {
+    (void)state;
+    vyre_device *device = vulkan_check_open();
+    uint64_t count = test_work(60, 8), seed = 700000 + test_seed();
+    for (uint64_t k = 0; k < count; k++) {
+        conform_trial trial;
+        vyre_program *bare;
+        expect_ok(conform_generate_small(seed + k, &trial));
+        expect_ok(vyre_messages_drop(trial.program, &bare));
+        trial_take(&trial, bare);
+        size_t inputs;
+        vyre_input *input = conform_trial_inputs(&trial, trial.program, &inputs);
+        vyre_outputs found, expected;
+        vyre_status status =
+            vyre_device_dispatch(device, trial.program, input, inputs, NULL, &found);
+        if (vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED) {
+            vyre_status_free(status);
+        } else {
+            expect_ok(status);
+            expect_ok(vyre_reference_run(trial.program, input, inputs, NULL, NULL, &expected));
+            for (size_t i = 0; i < found.count; i++) {
+                assert_memory_equal(found.items[i].data, expected.items[i].data,
+                                    found.items[i].size);
+            }
+            vyre_outputs_free(&expected);
+        }
+        vyre_outputs_free(&found);
+        vyre_free(input);
+        conform_trial_free(&trial);
+    }
+    vyre_device_release(device);
 }
 
 static void loops_are_those_of_the_reference(void **state) {
@@ -483,6 +564,9 @@ int main(void) {
         cmocka_unit_test(claims_are_honest),
         cmocka_unit_test(runs_give_the_bytes_of_the_reference),
         cmocka_unit_test(copies_give_the_bytes_of_the_reference),
+        cmocka_unit_test(small_devices_give_the_bytes_of_the_reference),
+        cmocka_unit_test(cpus_have_code_for_runs_with_a_timeout),
+        cmocka_unit_test(random_programs_give_the_bytes_of_the_reference),
         cmocka_unit_test(loops_are_those_of_the_reference),
         cmocka_unit_test(long_loops_are_whole_or_refused),
         cmocka_unit_test(memory_is_used_in_place),

@@ -166,7 +166,9 @@ static spv_id find_open(emit *e) {
 /* `loops`: those that stand around the group. Each takes a turn that does something and one that
  * finds the end. */
 static void write_group(emit *e, uint32_t loops) {
-    spirv_emit_turns(e, 2 * loops + spirv_loops_within(e->ir, vyre_phase_block(e->phase)));
+    if (loops) {
+        spirv_emit_turns(e, 2 * loops + spirv_loops_within(e->ir, vyre_phase_block(e->phase)));
+    }
     if (!e->phase->workgroup[0]) {
         spv_id behind = spirv_begin_if(&e->b, find_open(e));
         spirv_emit_body(e);
@@ -175,6 +177,19 @@ static void write_group(emit *e, uint32_t loops) {
     }
     spirv_emit_clear_shared(e);
     spirv_emit_body(e);
+}
+
+/* A workgroup has one group. */
+static void write_one_group(emit *e) {
+    spirv_builder *b = &e->b;
+    for (uint32_t d = 0; d < e->phase->dimensions; d++) {
+        spv_id first = spirv_emit_frame(e, SPIRV_U32, e->layout.first + 4 * d);
+        e->group[d] = spirv_two(b, SPV_IAdd, SPIRV_U32, given_side(e, SPV_B_WorkgroupId, d), first);
+    }
+    if (e->facts.has_loops) {
+        spirv_emit_stop_check(e);
+    }
+    write_group(e, 0);
 }
 
 /* Workgroups go on with the group as many further as there are workgroups, in each dimension. */
@@ -304,7 +319,9 @@ void spirv_emit_groups(emit *e) {
             e->group[d] = given_side(e, SPV_B_WorkgroupId, d);
         }
         write_group(e, 0);
-    } else {
+    } else if (e->phase->from_resource != VYRE_NONE) {
         write_strides(e);
+    } else {
+        write_one_group(e);
     }
 }

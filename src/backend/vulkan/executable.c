@@ -182,7 +182,7 @@ static vyre_status compile(vulkan_executable *executable, bool is_plain,
                            vyre_strbuf *out_artifact) {
     vulkan_code code;
     vyre_status status = vulkan_code_write(executable->device, executable->program,
-                                           executable->is_general, is_plain, &code);
+                                           executable->variant, is_plain, &code);
     status = status ? status : load(executable, &code, out_artifact);
     if (!status && out_artifact) {
         vulkan_code_store(executable->device, &code, out_artifact);
@@ -217,14 +217,16 @@ static void free_executable(vulkan_executable *executable) {
     if (executable->device->handle) {
         unload(executable);
     }
-    vulkan_executable_release(executable->general);
+    for (int i = 0; i < VULKAN_VARIANTS; i++) {
+        vulkan_executable_release(executable->variants[i]);
+    }
     vyre_program_release(executable->program);
     vyre_free(executable->phases);
     vyre_free(executable->overwritten);
     vyre_free(executable);
 }
 
-static vyre_status make(vulkan_device *device, const vyre_program *program, bool general,
+static vyre_status make(vulkan_device *device, const vyre_program *program, unsigned variant,
                         bool is_plain, const uint8_t *artifact, size_t artifact_size,
                         vyre_strbuf *out_artifact, vulkan_executable **out_executable) {
     *out_executable = NULL;
@@ -235,7 +237,7 @@ static vyre_status make(vulkan_device *device, const vyre_program *program, bool
     }
     atomic_init(&executable->references, 1);
     executable->device = device;
-    executable->is_general = general;
+    executable->variant = variant | (device->target.polls ? VULKAN_STOPS : 0);
     vyre_status status = describe(executable, program);
     if (!status && !load_artifact(executable, artifact, artifact_size)) {
         status = compile(executable, is_plain, out_artifact);
@@ -258,29 +260,33 @@ static vyre_status make(vulkan_device *device, const vyre_program *program, bool
 vyre_status vulkan_executable_make(vulkan_device *device, const vyre_program *program,
                                    const uint8_t *artifact, size_t artifact_size,
                                    vyre_strbuf *out_artifact, vulkan_executable **out_executable) {
-    return make(device, program, false, false, artifact, artifact_size, out_artifact,
-                out_executable);
+    return make(device, program, 0, false, artifact, artifact_size, out_artifact, out_executable);
 }
 
 vyre_status vulkan_executable_make_plain(vulkan_device *device, const vyre_program *program,
                                          vulkan_executable **out_executable) {
-    return make(device, program, false, true, NULL, 0, NULL, out_executable);
+    return make(device, program, VULKAN_STOPS, true, NULL, 0, NULL, out_executable);
 }
 
-vyre_status vulkan_executable_general(vulkan_executable *executable,
+vyre_status vulkan_executable_variant(vulkan_executable *executable,
+                                      const vyre_dispatch_config *config,
                                       vulkan_executable **out_executable) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    const uint64_t *grid = config->grid;
+    bool is_general = grid[0] || grid[1] || grid[2];
+    unsigned variant = executable->variant | (is_general ? (unsigned)VULKAN_GENERAL : 0) |
+                       (config->timeout_ns ? (unsigned)VULKAN_STOPS : 0);
+    vulkan_executable **kept = &executable->variants[variant];
     vyre_status status = VYRE_OK;
-    if (executable->is_general) {
+    if (variant == executable->variant) {
         *out_executable = executable;
         return VYRE_OK;
     }
     pthread_mutex_lock(&lock);
-    if (!executable->general) {
-        status = make(executable->device, executable->program, true, false, NULL, 0, NULL,
-                      &executable->general);
+    if (!*kept) {
+        status = make(executable->device, executable->program, variant, false, NULL, 0, NULL, kept);
     }
-    *out_executable = executable->general;
+    *out_executable = *kept;
     pthread_mutex_unlock(&lock);
     return status;
 }

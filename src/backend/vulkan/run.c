@@ -272,6 +272,66 @@ static vyre_status record(vulkan_run *run, const vulkan_phase *phase, const uint
     return run->dispatches < MOST_DISPATCHES ? VYRE_OK : finish_part(run);
 }
 
+/* One launch of the frame at hand. */
+static vyre_status launch(vulkan_run *run, const vulkan_phase *phase, bool is_pushed,
+                          const uint32_t grid[3]) {
+    const vulkan_table *vk = &run->device->vk;
+    uint32_t bytes = run->executable->layout.bytes;
+    VkCommandBuffer commands = run->batch->commands;
+    const void *pushed = run->frame;
+    uint64_t address;
+    if (!is_pushed) {
+        void *frame;
+        VYRE_TRY(vulkan_batch_frame(run->batch, bytes, &frame, &address));
+        memcpy(frame, run->frame, bytes);
+        pushed = &address;
+        bytes = sizeof address;
+    }
+    vk->vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, phase->pipeline);
+    vk->vkCmdPushConstants(commands, run->device->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes,
+                           pushed);
+    vk->vkCmdDispatch(commands, grid[0], grid[1], grid[2]);
+    run->dispatches++;
+    return VYRE_OK;
+}
+
+/* The next part of a grid, as large as the device can. False behind the last. */
+static bool next_part(const uint64_t groups[3], const uint32_t most[3], uint32_t first[3],
+                      uint32_t grid[3]) {
+    for (int i = 0; i < 3; i++) {
+        if (grid[i] && first[i] + (uint64_t)grid[i] < groups[i]) {
+            first[i] += grid[i];
+            grid[i] = (uint32_t)at_most(groups[i] - first[i], most[i]);
+            return true;
+        }
+        first[i] = 0;
+        grid[i] = (uint32_t)at_most(groups[i], most[i]);
+    }
+    return false;
+}
+
+/* A phase whose grid the host knows: all groups, in as many launches as it takes. */
+static vyre_status record_known(vulkan_run *run, uint32_t index, const uint64_t groups[3]) {
+    const vulkan_phase *phase = &run->executable->phases[index];
+    const spirv_layout *layout = &run->executable->layout;
+    const uint32_t *most = run->device->info.most_groups;
+    bool is_pushed =
+        spirv_is_pushed(layout, &run->device->target, &run->executable->ir->phases[index]);
+    uint32_t first[4] = {0}, grid[3] = {0};
+    bool more = !next_part(groups, most, first, grid);
+    order(run);
+    while (more) {
+        if (phase->info.ordered) {
+            fold(run, &phase->info, false, groups, grid);
+        }
+        memcpy(run->frame + layout->first, first, sizeof first);
+        VYRE_TRY(launch(run, phase, is_pushed, grid));
+        more = !phase->info.ordered && next_part(groups, most, first, grid);
+    }
+    run->is_dirty = true;
+    return run->dispatches < MOST_DISPATCHES ? VYRE_OK : finish_part(run);
+}
+
 static vyre_status run_phase(vulkan_run *run, uint32_t index) {
     const vyre_ir *ir = run->executable->ir;
     const spirv_layout *layout = &run->executable->layout;
@@ -300,10 +360,11 @@ static vyre_status run_phase(vulkan_run *run, uint32_t index) {
             run->counters
                 ? vulkan_block_address(run->counters) + (uint64_t)index * SPIRV_COUNTER_BYTES
                 : 0);
-    fold(run, &phase->info, is_from_memory, groups, sizes);
-    if (is_from_memory) {
-        VYRE_TRY(find_element(run, index));
+    if (!is_from_memory) {
+        return record_known(run, index, groups);
     }
+    fold(run, &phase->info, is_from_memory, groups, sizes);
+    VYRE_TRY(find_element(run, index));
     return record(run, phase, sizes);
 }
 
