@@ -49,6 +49,18 @@ static void samples_are_valid(void **state) {
     }
 }
 
+/* The kernel that counts for phases. */
+static void the_count_is_valid(void **state) {
+    (void)state;
+    const spirv_target targets[] = {spirv_baseline(), poor_target()};
+    for (size_t i = 0; i < 2; i++) {
+        spirv_module module;
+        expect_ok(spirv_emit_count(&targets[i], &module));
+        spirv_validate(&module, "count");
+        spirv_module_free(&module);
+    }
+}
+
 static void check_suite(conform_suite_kind kind) {
     conform_suite suite;
     size_t group = 0;
@@ -192,7 +204,7 @@ int main(void) {
         cmocka_unit_test(samples_are_valid),         cmocka_unit_test(operations_are_valid),
         cmocka_unit_test(texts_are_valid),           cmocka_unit_test(library_is_valid),
         cmocka_unit_test(random_programs_are_valid), cmocka_unit_test(texts_of_modules_assemble),
-        cmocka_unit_test(entry_points_stand_alone),
+        cmocka_unit_test(entry_points_stand_alone),  cmocka_unit_test(the_count_is_valid),
     };
     if (!spirv_has_tool("spirv-val") || !spirv_has_tool("spirv-as")) {
         print_message("skipped: there is no spirv-val or no spirv-as on the PATH\n");

@@ -60,6 +60,20 @@ static void every_allocation_may_fail(void **state) {
     }
 }
 
+static void every_allocation_of_the_count_may_fail(void **state) {
+    (void)state;
+    const spirv_target target = spirv_baseline();
+    bool failed = true;
+    for (size_t n = 1; failed; n++) {
+        spirv_module module;
+        assert_true(failing_allocator_start(n));
+        vyre_status status = spirv_emit_count(&target, &module);
+        spirv_module_free(&module);
+        failed = !failing_allocator_judge(n, status);
+        failing_allocator_stop();
+    }
+}
+
 /* What the frame is made of: nothing overlaps, and everything lies at a multiple of its size. */
 static void frames_are_laid_out(void **state) {
     (void)state;
@@ -71,7 +85,8 @@ static void frames_are_laid_out(void **state) {
         assert_true(l.lengths + 8 * l.array_count <= l.arguments);
         assert_true(l.arguments + 8 * ir->arg_count <= l.iterations);
         assert_true(l.iterations + 4 * ir->step_count <= l.bytes);
-        assert_int_equal((l.domain | l.groups | l.shape | l.first | l.from | l.stop | l.constants |
+        assert_int_equal(l.groups, l.domain + 24); /* as spirv_emit_count writes them */
+        assert_int_equal((l.domain | l.groups | l.shape | l.first | l.stop | l.constants |
                           l.counters | l.device_iterations | l.gate | l.arrays | l.bytes) %
                              8,
                          0);
@@ -317,6 +332,7 @@ int main(void) {
         cmocka_unit_test(turns_are_counted_in_heads),
         cmocka_unit_test(known_domains_need_no_loop),
         cmocka_unit_test(accesses_are_volatile_where_atomics_order_them),
+        cmocka_unit_test(every_allocation_of_the_count_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "backend/vulkan/backend.h"
+#include "backend/vulkan/batch.h"
 #include "backend/vulkan/executable.h"
 #include "backend/vulkan/loader.h"
 #include "base/clock.h"
@@ -39,6 +40,31 @@
     "phase over 1 { n[0] = x[1]; } "                                                               \
     "phase over n[0] max len(x) { y[gid] = x[gid] + 1; if gid == 0 { n[0] = 0; } } "               \
     "phase over n[0] max len(x) { y[gid] = 99; } }"
+/* Domains of several dimensions, of which the last may lack elements. */
+#define BOXES                                                                                      \
+    "program boxes(n: buffer<u32>, y: inout buffer<u32>) { "                                       \
+    "phase over n[0] max (40, 30, 20) { let at = (gid.z * 30 + gid.y) * 40 + gid.x; "              \
+    "y[at] = y[at] + at; } "                                                                       \
+    "phase over n[1] max (50, 7) workgroup 8, 4 { "                                                \
+    "if in_domain { let at = gid.y * 50 + gid.x; y[at] = y[at] * 3; } } "                          \
+    "phase over n[2] max (50, 7) { y[gid.y * 50 + gid.x] = 99; } }"
+/* Workgroups that wait for the one before. */
+#define IN_ORDER                                                                                   \
+    "program in_order(n: buffer<u32>, y: inout buffer<u32>) { scratch sums: u32[400]; "            \
+    "repeat 2 { phase over 400 { sums[gid] = 0; } "                                                \
+    "phase over n[0] max len(y) workgroup 64 { if lid == 0 { let at = gid / 64; var s: u32 = 1; "  \
+    "if at > 0 { s = atomic_load(sums[at - 1], acquire); "                                         \
+    "while s == 0 { s = atomic_load(sums[at - 1], acquire); } s = s * 3 + y[gid]; } "              \
+    "y[gid] = s; atomic_store(sums[at], s | 1, release); } } } }"
+/* Domains that earlier phases write, the phase itself, and swaps. */
+#define SHRINKING                                                                                  \
+    "program shrinking(n: inout buffer<u32>, y: inout buffer<u32>) { scratch m: u32[len(n)]; "     \
+    "repeat i in 5 { phase over n[0] max len(y) { y[gid] = y[gid] * 3 + i; } "                     \
+    "phase over 1 { n[0] = n[0] / 2; m[1] = n[2] + i; } "                                          \
+    "phase over n[1] max (i + 2, 9) { n[1] = 1; atomic_add(y[gid.y * 9 + gid.x], 1); } swap(n, "   \
+    "m); "                                                                                         \
+    "phase over n[1] max len(y) { y[gid] = y[gid] + 7; } swap(n, m); } "                           \
+    "repeat i in 4 { phase over n[3 - i] max len(y) { y[gid] = y[gid] + 1; n[3 - i] = 0; } } }"
 #define GRID                                                                                       \
     "program grid(x: buffer<u32>, s: out buffer<u32>[len(x)], y: out buffer<u32>[len(x)]) "        \
     "over x workgroup 64 { s[gid] = x[gid]; grid_barrier; y[gid] = s[len(x) - 1 - gid]; }"
@@ -212,6 +238,123 @@ static void random_programs_give_the_bytes_of_the_reference(void **state) {
     vyre_device_release(device);
 }
 
+/* A domain from an element of any type: of none, some, all, and more than the maximum. */
+static void expect_domains_of(vyre_device *device, const char *type, uint32_t bytes) {
+    static const int64_t numbers[] = {0,  1,   255,        256,       1003,      1004, 40000,
+                                      -1, -40, 2147483648, INT64_MAX, INT64_MIN, 65537};
+    char text[512];
+    snprintf(text, sizeof text,
+             "program domains(n: buffer<%s>, x: buffer<u32>, y: inout buffer<u32>) { "
+             "phase over n[1] max len(x) { y[gid] = y[gid] + x[gid]; } "
+             "phase over n[1] max 3 workgroup 64 { if in_domain { y[gid] = y[gid] * 3; } } "
+             "phase over n[3] max len(x) { y[gid] = 99; } }",
+             type);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        uint32_t x[LENGTH], y[LENGTH];
+        uint8_t n[24];
+        contract_numbers(x, LENGTH);
+        contract_numbers(y, LENGTH);
+        memset(n, 0x5a, sizeof n);
+        memcpy(n + bytes, &numbers[i], bytes);
+        const vyre_input inputs[] = {{n, (size_t)bytes * 3}, {x, sizeof x}, {y, sizeof y}};
+        expect_reference(device, text, inputs, 3);
+    }
+}
+
+static void domains_on(vyre_device *device) {
+    static const char *const types[] = {"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64"};
+    for (uint32_t i = 0; i < 8; i++) {
+        expect_domains_of(device, types[i], 1 << i / 2);
+    }
+    uint32_t y[24000];
+    for (uint32_t i = 0; i < 6; i++) {
+        static const uint32_t sides[6][3] = {{40, 30, 20}, {0, 5, 5}, {7, 0, 3},
+                                             {33, 9, 0},   {1, 1, 1}, {1000, 17, 6}};
+        contract_numbers(y, 24000);
+        const vyre_input inputs[] = {{sides[i], sizeof sides[i]}, {y, sizeof y}};
+        expect_reference(device, BOXES, inputs, 2);
+        expect_reference(device, IN_ORDER, inputs, 2);
+    }
+    for (uint32_t i = 0; i < 5; i++) {
+        uint32_t n[] = {i * 400, 3 * i, i, 1000 - 250 * i};
+        contract_numbers(y, LENGTH);
+        const vyre_input inputs[] = {{n, sizeof n}, {y, LENGTH * sizeof *y}};
+        expect_reference(device, SHRINKING, inputs, 2);
+    }
+}
+
+static void domains_come_from_memory(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        vulkan_drill.is_discrete = i;
+        vyre_device *device = vulkan_check_open();
+        domains_on(device);
+        vyre_device_release(device);
+    }
+    vulkan_drill.is_discrete = false;
+}
+
+static struct {
+    PFN_vkCmdDispatchIndirect dispatch;
+    VkBuffer buffer;
+    VkDeviceSize offset;
+    uint32_t count;
+} indirect;
+
+static VKAPI_ATTR void VKAPI_CALL note_indirect(VkCommandBuffer commands, VkBuffer buffer,
+                                                VkDeviceSize offset) {
+    indirect.buffer = buffer;
+    indirect.offset = offset;
+    indirect.count++;
+    indirect.dispatch(commands, buffer, offset);
+}
+
+/* As many workgroups are dispatched as the domain has, no more than the maximum has, and no
+ * more than a few thousand. */
+static void few_workgroups_are_dispatched(void **state) {
+    (void)state;
+    static const struct {
+        const char *domain;
+        uint32_t sides[3], grid[3];
+    } rows[] = {
+        {"16777216", {1000, 0, 0}, {4, 1, 1}},
+        {"16777216", {0, 0, 0}, {0, 1, 1}},
+        {"16777216", {16000000, 0, 0}, {4096, 1, 1}},
+        {"1000", {UINT32_MAX, 0, 0}, {4, 1, 1}},
+        {"(512, 512, 512)", {33, 17, 1}, {2, 3, 1}},
+        {"(512, 512, 512)", {33, 17, 0}, {2, 3, 0}},
+        {"(512, 512, 512)", {512, 512, 512}, {16, 64, 4}},
+        {"(512, 512) workgroup 8, 4", {9, 1000, 7}, {2, 128, 1}},
+    };
+    vyre_device *device = vulkan_check_open();
+    vulkan_device *own = device->backend->state;
+    expect_works(device); /* it is open */
+    indirect.dispatch = own->vk.vkCmdDispatchIndirect;
+    own->vk.vkCmdDispatchIndirect = note_indirect;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "program few(n: buffer<u32>, y: inout buffer<u32>) { phase over n[0] max %s { "
+                 "atomic_add(y[0], 1); } }",
+                 rows[i].domain);
+        uint32_t y[1] = {0};
+        const vyre_input inputs[] = {{rows[i].sides, sizeof rows[i].sides}, {y, sizeof y}};
+        vyre_program *program = contract_program(text);
+        vyre_outputs outputs;
+        indirect.count = 0;
+        expect_ok(vyre_device_dispatch(device, program, inputs, 2, NULL, &outputs));
+        assert_int_equal(indirect.count, 1);
+        const vulkan_batch *batch = own->free_batches;
+        assert_true(batch && batch->frames && batch->frames->chunk->buffer == indirect.buffer);
+        const uint8_t *grid = batch->frames->chunk->mapped + indirect.offset;
+        assert_memory_equal(grid, rows[i].grid, sizeof rows[i].grid);
+        vyre_outputs_free(&outputs);
+        vyre_program_release(program);
+    }
+    own->vk.vkCmdDispatchIndirect = indirect.dispatch;
+    vyre_device_release(device);
+}
+
 static void loops_are_those_of_the_reference(void **state) {
     (void)state;
     vyre_device *device = vulkan_check_open();
@@ -226,7 +369,8 @@ static void loops_are_those_of_the_reference(void **state) {
     vyre_device_release(device);
 }
 
-/* A driver may count turns that nobody asked for. Who gives up says so, and nobody gives up early.
+/* A driver may count turns that nobody asked for. Who gives up says so, and nobody gives up
+ * early.
  */
 static void long_loops_are_whole_or_refused(void **state) {
     (void)state;
@@ -403,7 +547,8 @@ static void a_lost_device_recovers(void **state) {
     vyre_device_release(device);
 }
 
-/* Some memory is not missed: a cache, or what is known of loops. True when n is beyond the last. */
+/* Some memory is not missed: a cache, or what is known of loops. True when n is beyond the
+ * last. */
 static bool judge(size_t n, vyre_status status) {
     vyre_status_code code = vyre_status_code_of(status);
     bool failed = failing_allocator_failed();
@@ -416,7 +561,7 @@ static bool judge(size_t n, vyre_status status) {
 
 static void every_allocation_may_fail(void **state) {
     (void)state;
-    static const char *const texts[] = {ROW, SWAPPED};
+    static const char *const texts[] = {ROW, SWAPPED, SHRINKING};
     if (getenv("VK_INSTANCE_LAYERS")) { /* takes long, and layers see nothing new of it */
         return;
     }
@@ -426,7 +571,7 @@ static void every_allocation_may_fail(void **state) {
     const vyre_input inputs[] = {{x, sizeof x}, {y, sizeof y}};
     vyre_device *device = vulkan_check_open();
     vyre_device_cache_limit(device, 0);
-    for (size_t p = 0; p < 2; p++) {
+    for (size_t p = 0; p < 3; p++) {
         vyre_program *program = contract_program(texts[p]);
         bool is_over = false;
         for (size_t n = 0; !is_over; n += n < 40 ? 1 : 23) {
@@ -567,6 +712,8 @@ int main(void) {
         cmocka_unit_test(small_devices_give_the_bytes_of_the_reference),
         cmocka_unit_test(cpus_have_code_for_runs_with_a_timeout),
         cmocka_unit_test(random_programs_give_the_bytes_of_the_reference),
+        cmocka_unit_test(domains_come_from_memory),
+        cmocka_unit_test(few_workgroups_are_dispatched),
         cmocka_unit_test(loops_are_those_of_the_reference),
         cmocka_unit_test(long_loops_are_whole_or_refused),
         cmocka_unit_test(memory_is_used_in_place),

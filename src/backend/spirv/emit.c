@@ -42,7 +42,6 @@ spirv_layout spirv_layout_of(const vyre_ir *ir) {
         {&layout.groups, 24},
         {&layout.shape, 8},
         {&layout.first, 16},
-        {&layout.from, 8},
         {&layout.stop, 8},
         {&layout.constants, 8},
         {&layout.counters, 8},
@@ -389,4 +388,34 @@ vyre_status spirv_emit(const vyre_program *program, const spirv_target *target, 
     vyre_free(e->files);
     vyre_free(e);
     return status;
+}
+
+vyre_status spirv_emit_count(const spirv_target *target, spirv_module *out_module) {
+    spirv_phase_info info = {.threads = 1};
+    emit *e = vyre_alloc_zeroed(1, sizeof *e);
+    *out_module = (spirv_module){0};
+    if (!e) {
+        return vyre_no_memory("to write SPIR-V");
+    }
+    e->target = target;
+    e->info = &info;
+    spirv_builder_init(&e->b);
+    declare_always(e);
+    spv_id function = spirv_new(&e->b);
+    spirv_begin_function(&e->b, function);
+    e->push = declare_push(e, 1);
+    spirv_emit_begin_head(e);
+    e->frame = spirv_emit_pushed(e, 0);
+    spirv_emit_end_head(e);
+    spirv_emit_counting(e);
+    spirv_end_function(&e->b);
+    put_entry(e, function, "main");
+    put_modes(e, function);
+    if (!e->b.failed) {
+        out_module->words =
+            spirv_finish(&e->b, target->version, target->vulkan_model, &out_module->count);
+    }
+    spirv_builder_free(&e->b);
+    vyre_free(e);
+    return out_module->words ? VYRE_OK : vyre_no_memory("to write SPIR-V");
 }

@@ -72,14 +72,12 @@ typedef struct spirv_layout {
     uint32_t device_iterations; /* u64: address of the same as u32 by step, or 0 */
     uint32_t gate;   /* u64: address of a u32, or 0; phases of a `repeat while` do nothing where it
                       * is 0. It does not change while they run */
-    uint32_t domain; /* u64[3], 1 where there is no dimension; from memory: the maximum */
-    uint32_t groups; /* u64[3]: domain / tile, rounded up, 1 where there is no dimension; from
-                      * memory: the first is how many of the elements there are */
+    uint32_t domain; /* u64[3], 1 where there is no dimension */
+    uint32_t groups; /* u64[3]: domain / tile, rounded up, 1 where there is no dimension. These six
+                      * stand in a row. Of a domain from memory the kernel of spirv_emit_count
+                      * writes them before the phase starts */
     uint32_t shape;  /* u32[2]: what spirv_shape_of says */
     uint32_t first;  /* u32[4]: the group of the first workgroup of a launch, by dimension, and 0 */
-    uint32_t from;   /* u64: address of the elements that a domain from memory is read from, or of
-                      * a copy of them made before the launch where the phase writes the array; 0
-                      * where the first is out of bounds */
     uint32_t stop;   /* u64: address of a u32, never 0; not 0 there means to end soon */
     uint32_t constants; /* u64: address of a copy of the `data` of the program that the module is
                          * made from, aligned to 8; any number where it has none */
@@ -101,7 +99,7 @@ bool spirv_is_pushed(const spirv_layout *layout, const spirv_target *target,
  * and a grid of
  *
  *   - groups[0] x groups[1] x groups[2], in one launch or in several, each from `first` on;
- *   - from memory: at least 1 and at most the maximum's groups in each dimension, as many as the
+ *   - from memory: at least 1 and at most groups[d] workgroups in each dimension, as many as the
  *     device can: it goes on with the next group that nobody has;
  *   - where it is ordered, any number in x alone, at most as many as there are groups in all, which
  *     are fewer than 2^31;
@@ -138,5 +136,25 @@ void spirv_module_free(spirv_module *module);
 VYRE_MUST_USE vyre_status spirv_emit(const vyre_program *program, const spirv_target *target,
                                      uint32_t phase, spirv_module *out_module,
                                      spirv_phase_info *out_infos);
+
+/* What is known of a phase whose domain comes from memory before it is known how large it is. */
+typedef struct spirv_count {
+    uint64_t from;       /* address of the elements, aligned to one; words of 4 bytes are read */
+    uint64_t present;    /* elements that there are; others count as 0 */
+    uint64_t dimensions; /* of the phase */
+    uint64_t bytes;      /* of an element */
+    uint64_t is_signed;  /* negative ones count as 0, too */
+    uint64_t field;      /* address of the frame's domain, in which the maximum stands */
+    uint64_t tile[3];
+    uint64_t most[3]; /* workgroups of a launch in each dimension, */
+    uint64_t room;    /* and in all; at least 1 */
+    uint64_t ordered; /* the phase is: the groups of all dimensions are launched along x */
+    uint32_t grid[4]; /* written: the workgroups to launch, 0 of them for an empty domain */
+} spirv_count;
+
+/* The kernel that counts for any phase, as a module with the entry point `main`. It is launched as
+ * one workgroup of one invocation, with the address of a spirv_count in place of a frame's. It sets
+ * `grid`, and the frame's domain and groups. */
+VYRE_MUST_USE vyre_status spirv_emit_count(const spirv_target *target, spirv_module *out_module);
 
 #endif

@@ -4,6 +4,7 @@
  *   emit_grid.c    groups, positions                   emit_atomic.c    atomics
  *   emit_block.c   control flow                        emit_group.c     barriers, shared arrays
  *   emit_value.c   operands, the frame                 emit_subgroup.c  subgroups
+ *   emit_count.c   domains from memory
  *
  * Integers of fewer than 32 bits are held in 32, extended by the sign rule of their type. f16 and
  * bf16 are their 16 bits. f32 and f64 are held as they come about: as bits where they were loaded
@@ -85,6 +86,7 @@ static inline void spirv_emit_end_head(emit *e) {
 
 /* A number at an address. */
 spv_id spirv_emit_read(emit *e, spirv_kind kind, spv_id address);
+void spirv_emit_write(emit *e, spirv_kind kind, spv_id address, spv_id value);
 /* Of the frame, read in the first block. */
 spv_id spirv_emit_frame(emit *e, spirv_kind kind, uint32_t offset);
 /* One of the push constants. */
@@ -154,5 +156,8 @@ bool spirv_emit_has_shared(const emit *e);
 void spirv_emit_subgroup(emit *e, uint32_t inst);
 
 void spirv_emit_groups(emit *e);
+
+/* The body of the kernel that counts. The frame is a spirv_count. */
+void spirv_emit_counting(emit *e);
 
 #endif

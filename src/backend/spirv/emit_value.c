@@ -12,6 +12,11 @@ spv_id spirv_emit_read(emit *e, spirv_kind kind, spv_id address) {
                        spirv_kind_bytes(kind));
 }
 
+void spirv_emit_write(emit *e, spirv_kind kind, spv_id address, spv_id value) {
+    SPIRV_LINE(&e->b, SPV_Store, pointer_to(e, kind, address), value, SPV_ALIGNED,
+               spirv_kind_bytes(kind));
+}
+
 static spv_id in_frame(emit *e, uint32_t offset) {
     return spirv_two(&e->b, SPV_IAdd, SPIRV_U64, e->frame, spirv_u64(&e->b, offset));
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backend/vulkan/batch.h"
+#include "backend/vulkan/counting.h"
 #include "backend/vulkan/executable.h"
 #include "backend/vulkan/probe.h"
 #include "backend/vulkan/resident.h"
@@ -297,6 +298,7 @@ void vulkan_device_close(vulkan_device *device) {
     }
     vulkan_batches_close(device);
     vulkan_executables_unload(device);
+    vulkan_counting_drop(device);
     vulkan_residents_drop(device);
     vulkan_memory_close(device);
     close_objects(device);

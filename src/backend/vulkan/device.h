@@ -53,6 +53,7 @@ typedef struct vulkan_device {
     uint32_t flying_count;
     uint64_t failed[VULKAN_MOST_FAILURES]; /* tickets of runs that gave up, the last ones */
     uint32_t failed_count;
+    VkPipeline counting;            /* once a program needs it; see counting.h */
     vulkan_executable *executables; /* with code on the device */
     struct vulkan_resident *residents;
 } vulkan_device;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "backend/vulkan/counting.h"
 #include "backend/vulkan/module.h"
 #include "base/alloc.h"
 #include "base/log.h"
@@ -51,14 +52,12 @@ static spirv_module worsened(const spirv_module *module, spirv_module *copy) {
     return *copy;
 }
 
-static vyre_status make_pipeline(vulkan_executable *executable, VkPipelineCache cache,
-                                 uint32_t index, const spirv_module *from) {
-    vulkan_device *device = executable->device;
+VkResult vulkan_pipeline_make(vulkan_device *device, VkPipelineCache cache, uint32_t subgroup,
+                              const spirv_module *from, VkPipeline *out_pipeline) {
     const vulkan_table *vk = &device->vk;
-    vulkan_phase *phase = &executable->phases[index];
     VkShaderModule shader = VK_NULL_HANDLE;
-    VYRE_TRY(check_phase(executable, index));
     spirv_module copy = {0}, module = worsened(from, &copy);
+    *out_pipeline = VK_NULL_HANDLE;
     const VkShaderModuleCreateInfo shader_info = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
         .codeSize = module.count * 4,
@@ -70,28 +69,35 @@ static vyre_status make_pipeline(vulkan_executable *executable, VkPipelineCache 
     spirv_module_free(&copy);
     const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
-        .requiredSubgroupSize = phase->info.subgroup,
+        .requiredSubgroupSize = subgroup,
     };
     const VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                  .pNext = phase->info.subgroup ? &size : NULL,
-                  .flags = phase->info.subgroup
-                               ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
-                               : 0,
+                  .pNext = subgroup ? &size : NULL,
+                  .flags =
+                      subgroup ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT : 0,
                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                   .module = shader,
                   .pName = "main"},
         .layout = device->layout,
     };
     if (!result) {
-        result =
-            vk->vkCreateComputePipelines(device->handle, cache, 1, &info, NULL, &phase->pipeline);
-        phase->pipeline = result ? VK_NULL_HANDLE : phase->pipeline;
+        result = vk->vkCreateComputePipelines(device->handle, cache, 1, &info, NULL, out_pipeline);
+        *out_pipeline = result ? VK_NULL_HANDLE : *out_pipeline;
         vk->vkDestroyShaderModule(device->handle, shader, NULL);
     }
-    executable->code_bytes += from->count * 4;
-    return vulkan_check(device, result, "compiling phase %u of `%s`", index,
+    return result;
+}
+
+static vyre_status make_pipeline(vulkan_executable *executable, VkPipelineCache cache,
+                                 uint32_t index, const spirv_module *module) {
+    vulkan_phase *phase = &executable->phases[index];
+    VYRE_TRY(check_phase(executable, index));
+    VkResult result = vulkan_pipeline_make(executable->device, cache, phase->info.subgroup, module,
+                                           &phase->pipeline);
+    executable->code_bytes += module->count * 4;
+    return vulkan_check(executable->device, result, "compiling phase %u of `%s`", index,
                         vyre_program_name(executable->program));
 }
 
@@ -149,6 +155,9 @@ static vyre_status load(vulkan_executable *executable, vulkan_code *code, bool k
         executable->phases[i].info = code->infos[i];
         executable->has_counters |= code->infos[i].ordered || code->infos[i].cooperative;
         status = make_pipeline(executable, cache, i, &code->modules[i]);
+        if (!status && executable->ir->phases[i].from_resource != VYRE_NONE) {
+            status = vulkan_counting_make(device);
+        }
     }
     if (!status && keeps) {
         keep_cache(device, cache, code);

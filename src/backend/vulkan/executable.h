@@ -58,6 +58,10 @@ VYRE_MUST_USE vyre_status vulkan_executable_variant(vulkan_executable *executabl
 vulkan_executable *vulkan_executable_retain(vulkan_executable *executable);
 void vulkan_executable_release(vulkan_executable *executable); /* NULL is allowed */
 
+/* A pipeline of the entry point `main`. `subgroup`: the width that it needs, 0 for any. */
+VkResult vulkan_pipeline_make(vulkan_device *device, VkPipelineCache cache, uint32_t subgroup,
+                              const spirv_module *from, VkPipeline *out_pipeline);
+
 /* Takes the code of all off the device; nothing runs it. */
 void vulkan_executables_unload(vulkan_device *device);
 
