@@ -201,10 +201,10 @@ static void turns_are_counted_in_heads(void **state) {
     spirv_target target = spirv_baseline();
     target.polls = false;
     assert_int_equal(count_in(UNTIL, &target, "OpAtomicStore"), 0);
-    assert_int_equal(count_in(UNTIL, &target, "OpULessThanEqual"), 1); /* of the position */
+    assert_int_equal(count_in(UNTIL, &target, "OpULessThanEqual"), 0);
     target.most_turns = 65535;
     assert_int_equal(count_in(UNTIL, &target, "OpAtomicStore"), 1);
-    assert_int_equal(count_in(UNTIL, &target, "OpULessThanEqual"), 5); /* head and end of each */
+    assert_int_equal(count_in(UNTIL, &target, "OpULessThanEqual"), 4); /* head and end of each */
     assert_int_equal(count_in(COUNTED, &target, "OpAtomicStore"), 0);
     target.most_turns = 64 + 901; /* 64 are kept for the driver; the last turn finds the end */
     assert_int_equal(count_in(COUNTED, &target, "OpAtomicStore"), 0);

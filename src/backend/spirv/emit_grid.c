@@ -90,10 +90,12 @@ static spv_id find_open(emit *e) {
     spirv_builder *b = &e->b;
     spv_id rest = e->thread, all_inside = 0, bits[3];
     if (e->phase->dimensions == 1) {
-        spv_id at = spirv_two(b, SPV_IMul, SPIRV_U32, e->group[0], spirv_u32(b, e->info->threads));
-        e->position[0] = spirv_two(b, SPV_IAdd, SPIRV_U32, at, e->thread);
+        spv_id at =
+            spirv_two(b, SPV_IMul, SPIRV_U64, wide(e, e->group[0]), spirv_u64(b, e->info->threads));
+        at = spirv_two(b, SPV_IAdd, SPIRV_U64, at, wide(e, e->thread));
+        e->position[0] = narrow(e, at);
         e->position[1] = e->position[2] = spirv_u32(b, 0);
-        return spirv_emit_is_inside(e, e->position[0], 0);
+        return spirv_two(b, SPV_ULessThan, SPIRV_BOOL, at, e->domain[0]);
     }
     shape_bits(e, bits);
     for (uint32_t d = 0; d < 3; d++) {
@@ -102,10 +104,11 @@ static spv_id find_open(emit *e) {
             local = spirv_two(b, SPV_BitwiseAnd, SPIRV_U32, rest, mask_of(e, SPIRV_U32, bits[d]));
             rest = spirv_two(b, SPV_ShiftRightLogical, SPIRV_U32, rest, bits[d]);
         }
-        spv_id at = spirv_two(b, SPV_ShiftLeftLogical, SPIRV_U32, e->group[d], bits[d]);
-        e->position[d] = spirv_two(b, SPV_IAdd, SPIRV_U32, at, local);
-        spv_id inside = spirv_emit_is_inside(e, e->position[d], d);
+        spv_id at = spirv_two(b, SPV_ShiftLeftLogical, SPIRV_U64, wide(e, e->group[d]), bits[d]);
+        at = spirv_two(b, SPV_IAdd, SPIRV_U64, at, wide(e, local));
+        spv_id inside = spirv_two(b, SPV_ULessThan, SPIRV_BOOL, at, e->domain[d]);
         all_inside = d ? spirv_two(b, SPV_LogicalAnd, SPIRV_BOOL, all_inside, inside) : inside;
+        e->position[d] = narrow(e, at);
     }
     return all_inside;
 }

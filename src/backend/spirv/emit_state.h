@@ -95,9 +95,6 @@ spv_id spirv_emit_length(emit *e, uint32_t resource);
 spv_id spirv_emit_limit(emit *e, uint32_t resource, bool is_signed);
 spv_id spirv_emit_base(emit *e, uint32_t resource);
 spv_id spirv_emit_counters(emit *e);
-/* Whether a position, of 32 bits, lies in the domain. A phase that runs has a domain of at least 1
- * in each dimension, and the last of its groups ends at 2^32 at the latest. */
-spv_id spirv_emit_is_inside(emit *e, spv_id at, uint32_t d);
 /* Ends the invocation where somebody asked for that. */
 void spirv_emit_stop_check(emit *e);
 /* On devices that do not allow any number of turns: counts some, and gives up if those are too

@@ -291,18 +291,16 @@ static spv_id global_position(emit *e, uint32_t d) {
     return spirv_two(&e->b, SPV_IAdd, SPIRV_U32, start, e->position[d]);
 }
 
-spv_id spirv_emit_is_inside(emit *e, spv_id at, uint32_t d) {
-    spirv_builder *b = &e->b;
-    spv_id last = spirv_two(b, SPV_ISub, SPIRV_U64, e->domain[d], spirv_u64(b, 1));
-    last = spirv_one(b, SPV_UConvert, SPIRV_U32, last);
-    return spirv_two(b, SPV_ULessThanEqual, SPIRV_BOOL, at, last);
-}
-
 static spv_id in_domain(emit *e) {
+    spirv_builder *b = &e->b;
     spv_id inside = 0;
     for (uint32_t d = 0; d < e->phase->dimensions; d++) {
-        spv_id is = spirv_emit_is_inside(e, global_position(e, d), d);
-        inside = inside ? spirv_two(&e->b, SPV_LogicalAnd, SPIRV_BOOL, inside, is) : is;
+        spv_id start = spirv_one(b, SPV_UConvert, SPIRV_U64, e->group[d]);
+        start = spirv_two(b, SPV_IMul, SPIRV_U64, start, spirv_u64(b, e->phase->workgroup[d]));
+        spv_id at = spirv_one(b, SPV_UConvert, SPIRV_U64, e->position[d]);
+        at = spirv_two(b, SPV_IAdd, SPIRV_U64, start, at);
+        spv_id less = spirv_two(b, SPV_ULessThan, SPIRV_BOOL, at, e->domain[d]);
+        inside = inside ? spirv_two(b, SPV_LogicalAnd, SPIRV_BOOL, inside, less) : less;
     }
     return inside;
 }
