@@ -1,8 +1,9 @@
 /* Honest capability: whatever a backend claims it must do, by itself and in the open. Each claim of
  * each backend that is built in is put to the test, without the sequences that would help it. Right
  * bytes are not enough: where a feature stands for instructions of the device, the code that is
- * emitted for it must have them. With VYRE_CUDA naming the libcuda that runs PTX on the host, or on
- * a machine with a GPU, the cuda backend is tested, too. */
+ * emitted for it must have them, and where it stands for calls of the driver, these must be seen.
+ * What is seen must be claimed, too. With VYRE_CUDA naming the libcuda that runs PTX on the host,
+ * or on a machine with a GPU, the cuda backend is tested, too. */
 #include <ctype.h>
 #include <stdio.h>
 
@@ -14,6 +15,13 @@
 #include "registry/registry.h"
 #include "runtime/device.h"
 #include "tests/unit/contract_check.h"
+#include "tests/unit/witness.h"
+
+/* The number of invocations of the second phase is one that the first one writes. */
+#define CHOSEN                                                                                     \
+    "program chosen(x: buffer<u32>, y: out buffer<u32>[len(x)]) { scratch n: u32[1]; phase a "     \
+    "over "                                                                                        \
+    "1 { n[0] = x[2]; } phase b over n[0] max len(x) { y[gid] = u32(gid) + 5; } }"
 
 /* Programs that need a feature, and inputs of eight numbers where they take any. */
 static const struct {
@@ -64,14 +72,12 @@ static const struct {
     {VYRE_FEATURE_CONSTANT_ARRAYS, "const k: u32[5] = [3, 1, 4, 1, 5]; program looked(x: "
                                    "buffer<u32>, y: out buffer<u32>[len(x)]) "
                                    "over x { y[gid] = k[x[gid] % 7] + k[gid]; }"},
-    {VYRE_FEATURE_INDIRECT_DISPATCH,
-     "program chosen(x: buffer<u32>, y: out buffer<u32>[len(x)]) { scratch n: u32[1]; phase a over "
-     "1 { n[0] = x[2]; } phase b over n[0] max len(x) { y[gid] = u32(gid) + 5; } }"},
+    {VYRE_FEATURE_INDIRECT_DISPATCH, CHOSEN},
 };
 
 /* What the code of such a program has where a device does it itself: one of the words, in what
  * stands behind `behind` for the last time. A claim without a row here is not about instructions; a
- * stage without one for the claim has none that would do. */
+ * stage without one for the claim has none that would do, and then a witness must have seen it. */
 static const struct {
     uint32_t feature;
     const char *stage, *behind, *words[4];
@@ -81,7 +87,6 @@ static const struct {
     {VYRE_FEATURE_F16, "ptx", ".entry", {"mul.rn.f16", "mul.f16", "fma.rn.f16"}},
     {VYRE_FEATURE_BF16, "ptx", ".entry", {"mul.rn.bf16", "mul.bf16", "fma.rn.bf16"}},
     {VYRE_FEATURE_INDIRECT_DISPATCH, "ptx", ".entry", {"ld.global"}},
-    {VYRE_FEATURE_INDIRECT_DISPATCH, "spirv", "OpFunction ", {"OpLoad"}},
     {VYRE_FEATURE_TENSOR_CORES, "asm", "", {"tdpbssd", "tdpbuud", "smmla"}},
     {VYRE_FEATURE_F16, "asm", "", {"vmulph", "vmulsh", "vfmadd213ph", ".8h"}},
     {VYRE_FEATURE_BF16, "asm", "", {"vmulnepbf16", "vmulbf16", "bfmul"}},
@@ -102,9 +107,11 @@ static bool has_word(const char *code, const char *word) {
     return false;
 }
 
-/* Whether the emitted code has what a feature claims, where that is a question of instructions. */
-static bool emits(const vyre_backend *backend, show_code show, uint32_t feature, const char *text) {
-    bool is_asked = false, found = false;
+/* Whether the emitted code has what a feature claims, where that is a question of instructions.
+ * `is_seen`: the driver was asked for it. */
+static bool emits(const vyre_backend *backend, show_code show, uint32_t feature, const char *text,
+                  bool is_seen) {
+    bool is_asked = false, has_row = false, found = false;
     for (size_t i = 0; i < INSTRUCTIONS; i++) {
         is_asked = is_asked || instructions[i].feature == feature;
     }
@@ -118,6 +125,7 @@ static bool emits(const vyre_backend *backend, show_code show, uint32_t feature,
         if (instructions[i].feature != feature || strcmp(instructions[i].stage, stage) != 0) {
             continue;
         }
+        has_row = true;
         const char *code = vyre_strbuf_string(&out), *last;
         while (*instructions[i].behind && (last = strstr(code, instructions[i].behind)) != NULL) {
             code = last + 1;
@@ -128,7 +136,7 @@ static bool emits(const vyre_backend *backend, show_code show, uint32_t feature,
     }
     vyre_strbuf_free(&out);
     vyre_program_release(program);
-    return found;
+    return has_row ? found : is_seen;
 }
 enum { PROOFS = sizeof proofs / sizeof *proofs };
 
@@ -214,8 +222,65 @@ static bool overlaps(const vyre_backend *backend, const vyre_dispatch_config *co
     return ticket;
 }
 
-/* The first claim that is not true; NULL if the backend is honest. A claim that nothing here can
- * test is not believed. */
+/* The device dispatches what it has counted itself, and the host waits for neither. */
+static bool vulkan_dispatches_indirectly(const vyre_backend *backend) {
+    witness_watch_vulkan(backend->state);
+    bool runs_it = runs(backend, CHOSEN);
+    witness_leave_vulkan(backend->state);
+    return runs_it && witness.indirect && !witness.round_trip;
+}
+
+/* CUDA has no launch whose size is in memory: blocks without work end. The host does not wait. */
+static bool cuda_dispatches_indirectly(const vyre_backend *backend) {
+    witness_watch_cuda(backend->state);
+    bool runs_it = runs(backend, CHOSEN);
+    witness_leave_cuda(backend->state);
+    return runs_it && witness.launches && !witness.round_trip;
+}
+
+/* A copy does not stand behind the kernel of a run that is under way. */
+static bool cuda_copies_beside_kernels(const vyre_backend *backend) {
+    witness_watch_cuda(backend->state);
+    bool goes_on = overlaps(backend, &(vyre_dispatch_config){0});
+    witness_leave_cuda(backend->state);
+    return goes_on && witness.overlaps;
+}
+
+static bool mock_is_watched, mock_did;
+
+static bool mock_is_seen(const vyre_backend *backend) {
+    (void)backend;
+    return mock_did;
+}
+
+/* What drivers are asked for by backends that can be watched. */
+static const struct {
+    const char *backend;
+    uint32_t feature;
+    bool (*sees)(const vyre_backend *backend);
+} witnesses[] = {
+    {"vulkan", VYRE_FEATURE_INDIRECT_DISPATCH, vulkan_dispatches_indirectly},
+    {"cuda", VYRE_FEATURE_INDIRECT_DISPATCH, cuda_dispatches_indirectly},
+    {"cuda", VYRE_FEATURE_ASYNC_COMPUTE, cuda_copies_beside_kernels},
+    {"mock", VYRE_FEATURE_INDIRECT_DISPATCH, mock_is_seen},
+};
+
+/* Whether somebody watches a feature of a backend; and whether it was seen. */
+static bool is_watched(const vyre_backend *backend, uint32_t feature, bool *out_seen) {
+    const char *id = backend->slots->id(backend);
+    *out_seen = false;
+    for (size_t i = 0; i < sizeof witnesses / sizeof *witnesses; i++) {
+        if (witnesses[i].feature == feature && !strcmp(witnesses[i].backend, id) &&
+            (mock_is_watched || strcmp(id, "mock") != 0)) {
+            *out_seen = witnesses[i].sees(backend);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first claim that is not true, or the first thing that is done and not claimed; NULL if the
+ * backend is honest. A claim that nothing here can test is not believed. */
 static const char *find_lie(const vyre_backend *backend, show_code show) {
     static const struct {
         uint32_t bit;
@@ -228,12 +293,15 @@ static const char *find_lie(const vyre_backend *backend, show_code show) {
     uint32_t claimed = backend->slots->features(backend);
     for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
         size_t tested = 0;
-        bool claims = claimed & features[i].bit;
+        bool claims = claimed & features[i].bit, is_seen;
+        if (is_watched(backend, features[i].bit, &is_seen) && is_seen != claims) {
+            return features[i].name;
+        }
         for (size_t p = 0; p < PROOFS && claims; p++) {
             if (proofs[p].feature == features[i].bit) {
                 tested++;
                 if (!runs(backend, proofs[p].text) ||
-                    !emits(backend, show, proofs[p].feature, proofs[p].text)) {
+                    !emits(backend, show, proofs[p].feature, proofs[p].text, is_seen)) {
                     return features[i].name;
                 }
             }
@@ -314,7 +382,7 @@ static void honesty_S70_of_every_backend_that_is_built_in(void **state) {
             }
             const char *lie = find_lie(adopted, show_builtin);
             if (lie) {
-                fail_msg("backend `%s` claims %s", registration->id, lie);
+                fail_msg("backend `%s` is not honest about %s", registration->id, lie);
             }
             print_message("%s is honest\n", registration->id);
             expect_ok(adopted->slots->shutdown(adopted));
@@ -399,6 +467,23 @@ static void honesty_S70_a_claim_is_held_against_the_emitted_code(void **state) {
     }
 }
 
+/* Neither are right bytes by other calls, nor is what is done in secret. */
+static void honesty_S70_a_claim_is_held_against_calls_of_the_driver(void **state) {
+    (void)state;
+    mock_is_watched = true;
+    for (int i = 0; i < 4; i++) {
+        uint32_t claimed = i & 1 ? VYRE_FEATURE_INDIRECT_DISPATCH : 0;
+        mock_did = i & 2;
+        const char *lie = lie_about(claimed, show_all);
+        if (mock_did == (claimed != 0)) {
+            assert_null(lie);
+        } else {
+            assert_string_equal(lie, "indirect_dispatch");
+        }
+    }
+    mock_is_watched = mock_did = false;
+}
+
 /* Work that is over when the call returns overlaps with nothing. */
 static void honesty_S70_async_work_has_a_ticket(void **state) {
     (void)state;
@@ -416,6 +501,7 @@ int main(void) {
         cmocka_unit_test(honesty_S70_of_every_backend_that_is_built_in),
         cmocka_unit_test(honesty_S70_a_false_claim_is_found),
         cmocka_unit_test(honesty_S70_a_claim_is_held_against_the_emitted_code),
+        cmocka_unit_test(honesty_S70_a_claim_is_held_against_calls_of_the_driver),
         cmocka_unit_test(honesty_S70_async_work_has_a_ticket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

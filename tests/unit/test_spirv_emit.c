@@ -27,14 +27,37 @@ static spirv_target poor_target(void) {
                           .general = true};
 }
 
+/* One that ends loops and takes fences for barriers, with room for frames in the push constants. */
+static spirv_target counting_target(void) {
+    spirv_target target = spirv_baseline();
+    target.most_turns = 65535;
+    target.no_fences = true;
+    target.polls = false;
+    target.push_bytes = SPIRV_MOST_PUSH;
+    return target;
+}
+
 static void samples_are_valid(void **state) {
     (void)state;
-    const spirv_target poor = poor_target();
+    const spirv_target poor = poor_target(), counting = counting_target();
     for (size_t i = 0; i < SAMPLE_COUNT; i++) {
         vyre_program *program = sample_program(i);
         spirv_check(program);
         spirv_check_for(program, &poor, &(vyre_corrections){.f64 = VYRE_CORRECT_ABSENT});
+        spirv_check_for(program, &counting, &(vyre_corrections){0});
         vyre_program_release(program);
+    }
+}
+
+/* The kernel that counts for phases. */
+static void the_count_is_valid(void **state) {
+    (void)state;
+    const spirv_target targets[] = {spirv_baseline(), poor_target()};
+    for (size_t i = 0; i < 2; i++) {
+        spirv_module module;
+        expect_ok(spirv_emit_count(&targets[i], &module));
+        spirv_validate(&module, "count");
+        spirv_module_free(&module);
     }
 }
 
@@ -127,7 +150,7 @@ static void library_is_valid(void **state) {
 static void random_programs_are_valid(void **state) {
     (void)state;
     uint64_t count = test_work(120, 8), seed = 300000 + test_seed();
-    const spirv_target poor = poor_target();
+    const spirv_target poor = poor_target(), counting = counting_target();
     for (uint64_t k = 0; k < count; k++) {
         conform_trial trial;
         expect_ok(k % 3 == 2 ? trial_generate(seed + k, &trial)
@@ -135,6 +158,7 @@ static void random_programs_are_valid(void **state) {
         spirv_check(trial.program);
         if (k % 4 == 0) {
             spirv_check_for(trial.program, &poor, &(vyre_corrections){0});
+            spirv_check_for(trial.program, &counting, &(vyre_corrections){0});
         }
         conform_trial_free(&trial);
     }
@@ -180,7 +204,7 @@ int main(void) {
         cmocka_unit_test(samples_are_valid),         cmocka_unit_test(operations_are_valid),
         cmocka_unit_test(texts_are_valid),           cmocka_unit_test(library_is_valid),
         cmocka_unit_test(random_programs_are_valid), cmocka_unit_test(texts_of_modules_assemble),
-        cmocka_unit_test(entry_points_stand_alone),
+        cmocka_unit_test(entry_points_stand_alone),  cmocka_unit_test(the_count_is_valid),
     };
     if (!spirv_has_tool("spirv-val") || !spirv_has_tool("spirv-as")) {
         print_message("skipped: there is no spirv-val or no spirv-as on the PATH\n");

@@ -60,6 +60,20 @@ static void every_allocation_may_fail(void **state) {
     }
 }
 
+static void every_allocation_of_the_count_may_fail(void **state) {
+    (void)state;
+    const spirv_target target = spirv_baseline();
+    bool failed = true;
+    for (size_t n = 1; failed; n++) {
+        spirv_module module;
+        assert_true(failing_allocator_start(n));
+        vyre_status status = spirv_emit_count(&target, &module);
+        spirv_module_free(&module);
+        failed = !failing_allocator_judge(n, status);
+        failing_allocator_stop();
+    }
+}
+
 /* What the frame is made of: nothing overlaps, and everything lies at a multiple of its size. */
 static void frames_are_laid_out(void **state) {
     (void)state;
@@ -71,7 +85,8 @@ static void frames_are_laid_out(void **state) {
         assert_true(l.lengths + 8 * l.array_count <= l.arguments);
         assert_true(l.arguments + 8 * ir->arg_count <= l.iterations);
         assert_true(l.iterations + 4 * ir->step_count <= l.bytes);
-        assert_int_equal((l.domain | l.groups | l.shape | l.from | l.stop | l.constants |
+        assert_int_equal(l.groups, l.domain + 24); /* as spirv_emit_count writes them */
+        assert_int_equal((l.domain | l.groups | l.shape | l.first | l.stop | l.constants |
                           l.counters | l.device_iterations | l.gate | l.arrays | l.bytes) %
                              8,
                          0);
@@ -139,6 +154,94 @@ static void launches_follow_the_code(void **state) {
         assert_int_equal(info.has_loops, rows[i].info.has_loops);
         assert_false(info.cooperative);
         spirv_module_free(&module);
+    }
+}
+
+/* What stands in phase 0 for a device, and how often. */
+static uint32_t count_in(const char *program, const spirv_target *target, const char *word) {
+    spirv_module module;
+    spirv_phase_info info;
+    vyre_strbuf text = {0};
+    uint32_t count = 0;
+    expect_ok(emit_text(program, target, &module, &info));
+    assert_true(spirv_disassemble(&module, &text));
+    for (const char *at = vyre_strbuf_string(&text); (at = strstr(at, word)); at++) {
+        count++;
+    }
+    vyre_strbuf_free(&text);
+    spirv_module_free(&module);
+    return count;
+}
+
+#define UNTIL                                                                                      \
+    "program p(n: u32, x: inout buffer<u32>) over x { var s = x[gid]; "                            \
+    "for i in 0..n { for j in 0..s { s = s / 3; } s += i; } x[gid] = s; }"
+#define COUNTED                                                                                    \
+    "program p(x: inout buffer<u32>) over x { var s = x[gid]; "                                    \
+    "for i in 0..900 { s = s / 3 + i; } x[gid] = s; }"
+#define FROM_MEMORY                                                                                \
+    "program p(n: buffer<u32>, x: inout buffer<u32>) { phase over n[0] max len(x) { x[gid] = 1; "  \
+    "} }"
+
+/* Code that looks at the stop word is there where it is asked for: in each loop that may be long.
+ */
+static void loops_look_where_they_shall(void **state) {
+    (void)state;
+    spirv_target target = spirv_baseline();
+    assert_int_equal(count_in(UNTIL, &target, "OpAtomicLoad"), 3);
+    assert_int_equal(count_in(COUNTED, &target, "OpAtomicLoad"), 0);
+    target.polls = false;
+    assert_int_equal(count_in(UNTIL, &target, "OpAtomicLoad"), 1); /* before all loops */
+}
+
+/* A loop that may need too many turns ends like any other; what follows from that stands behind it.
+ * Those that are known to be few are not counted. */
+static void turns_are_counted_in_heads(void **state) {
+    (void)state;
+    spirv_target target = spirv_baseline();
+    target.polls = false;
+    assert_int_equal(count_in(UNTIL, &target, "OpAtomicStore"), 0);
+    assert_int_equal(count_in(UNTIL, &target, "OpULessThanEqual"), 0);
+    target.most_turns = 65535;
+    assert_int_equal(count_in(UNTIL, &target, "OpAtomicStore"), 1);
+    assert_int_equal(count_in(UNTIL, &target, "OpULessThanEqual"), 4); /* head and end of each */
+    assert_int_equal(count_in(COUNTED, &target, "OpAtomicStore"), 0);
+    target.most_turns = 64 + 901; /* 64 are kept for the driver; the last turn finds the end */
+    assert_int_equal(count_in(COUNTED, &target, "OpAtomicStore"), 0);
+    target.most_turns--;
+    assert_int_equal(count_in(COUNTED, &target, "OpAtomicStore"), 1);
+}
+
+/* A workgroup has one group where the host knows how many there are. The frame is then in the push
+ * constants if they have room for it. */
+static void known_domains_need_no_loop(void **state) {
+    (void)state;
+    static const char one[] = "program p(x: inout buffer<u32>) over x { x[gid] = 1; }";
+    spirv_target target = spirv_baseline();
+    assert_int_equal(count_in(one, &target, "OpLoopMerge"), 0);
+    assert_int_equal(count_in(FROM_MEMORY, &target, "OpLoopMerge"), 1);
+    target.push_bytes = SPIRV_MOST_PUSH;
+    assert_int_equal(count_in(one, &target, "OpConvertUToPtr"), 1); /* the element */
+    assert_true(count_in(FROM_MEMORY, &target, "OpConvertUToPtr") > 1);
+    target.push_bytes = 8;
+    assert_true(count_in(one, &target, "OpConvertUToPtr") > 1);
+}
+
+/* Where a device cannot order accesses, those that atomics order are volatile; others are not. */
+static void accesses_are_volatile_where_atomics_order_them(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "program p(x: inout buffer<u32>) over x workgroup 32 { shared s: u32[32]; "
+        "atomic_add(s[lid], x[gid], relaxed); barrier; x[gid] = s[lid + 1]; }",
+        "program p(x: inout buffer<u32>) over x workgroup 32 { shared s: u32[32]; "
+        "atomic_add(s[lid], x[gid], acq_rel); barrier; x[gid] = s[lid + 1]; }",
+    };
+    spirv_target target = spirv_baseline();
+    for (size_t i = 0; i < 2; i++) {
+        target.no_fences = false;
+        assert_int_equal(count_in(texts[i], &target, "Volatile"), 0);
+        target.no_fences = true;
+        assert_int_equal(count_in(texts[i], &target, "Volatile") != 0, i == 1);
     }
 }
 
@@ -218,10 +321,18 @@ static void only_modules_are_text(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_allocation_may_fail), cmocka_unit_test(frames_are_laid_out),
-        cmocka_unit_test(shapes_follow_the_domain),  cmocka_unit_test(launches_follow_the_code),
-        cmocka_unit_test(what_is_absent_is_refused), cmocka_unit_test(modules_are_linear),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(frames_are_laid_out),
+        cmocka_unit_test(shapes_follow_the_domain),
+        cmocka_unit_test(launches_follow_the_code),
+        cmocka_unit_test(what_is_absent_is_refused),
+        cmocka_unit_test(modules_are_linear),
         cmocka_unit_test(only_modules_are_text),
+        cmocka_unit_test(loops_look_where_they_shall),
+        cmocka_unit_test(turns_are_counted_in_heads),
+        cmocka_unit_test(known_domains_need_no_loop),
+        cmocka_unit_test(accesses_are_volatile_where_atomics_order_them),
+        cmocka_unit_test(every_allocation_of_the_count_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

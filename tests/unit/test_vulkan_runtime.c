@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include "backend/vulkan/backend.h"
+#include "backend/vulkan/batch.h"
+#include "backend/vulkan/executable.h"
 #include "backend/vulkan/loader.h"
 #include "base/clock.h"
 #include "tests/gpu/loops.h"
 #include "tests/unit/failing_allocator.h"
 #include "tests/unit/settings.h"
+#include "tests/unit/trial_check.h"
 #include "tests/unit/vulkan_check.h"
 
 #define STEPS                                                                                      \
@@ -37,9 +40,39 @@
     "phase over 1 { n[0] = x[1]; } "                                                               \
     "phase over n[0] max len(x) { y[gid] = x[gid] + 1; if gid == 0 { n[0] = 0; } } "               \
     "phase over n[0] max len(x) { y[gid] = 99; } }"
+/* Domains of several dimensions, of which the last may lack elements. */
+#define BOXES                                                                                      \
+    "program boxes(n: buffer<u32>, y: inout buffer<u32>) { "                                       \
+    "phase over n[0] max (40, 30, 20) { let at = (gid.z * 30 + gid.y) * 40 + gid.x; "              \
+    "y[at] = y[at] + at; } "                                                                       \
+    "phase over n[1] max (50, 7) workgroup 8, 4 { "                                                \
+    "if in_domain { let at = gid.y * 50 + gid.x; y[at] = y[at] * 3; } } "                          \
+    "phase over n[2] max (50, 7) { y[gid.y * 50 + gid.x] = 99; } }"
+/* Workgroups that wait for the one before. */
+#define IN_ORDER                                                                                   \
+    "program in_order(n: buffer<u32>, y: inout buffer<u32>) { scratch sums: u32[400]; "            \
+    "repeat 2 { phase over 400 { sums[gid] = 0; } "                                                \
+    "phase over n[0] max len(y) workgroup 64 { if lid == 0 { let at = gid / 64; var s: u32 = 1; "  \
+    "if at > 0 { s = atomic_load(sums[at - 1], acquire); "                                         \
+    "while s == 0 { s = atomic_load(sums[at - 1], acquire); } s = s * 3 + y[gid]; } "              \
+    "y[gid] = s; atomic_store(sums[at], s | 1, release); } } } }"
+/* Domains that earlier phases write, the phase itself, and swaps. */
+#define SHRINKING                                                                                  \
+    "program shrinking(n: inout buffer<u32>, y: inout buffer<u32>) { scratch m: u32[len(n)]; "     \
+    "repeat i in 5 { phase over n[0] max len(y) { y[gid] = y[gid] * 3 + i; } "                     \
+    "phase over 1 { n[0] = n[0] / 2; m[1] = n[2] + i; } "                                          \
+    "phase over n[1] max (i + 2, 9) { n[1] = 1; atomic_add(y[gid.y * 9 + gid.x], 1); } swap(n, "   \
+    "m); "                                                                                         \
+    "phase over n[1] max len(y) { y[gid] = y[gid] + 7; } swap(n, m); } "                           \
+    "repeat i in 4 { phase over n[3 - i] max len(y) { y[gid] = y[gid] + 1; n[3 - i] = 0; } } }"
 #define GRID                                                                                       \
     "program grid(x: buffer<u32>, s: out buffer<u32>[len(x)], y: out buffer<u32>[len(x)]) "        \
     "over x workgroup 64 { s[gid] = x[gid]; grid_barrier; y[gid] = s[len(x) - 1 - gid]; }"
+#define CUBE                                                                                       \
+    "program cube(n: u32, y: out buffer<u32>[n * n * n], z: out buffer<u32>[n * n]) { "            \
+    "phase over (n, n, n) { y[(gid.z * n + gid.y) * n + gid.x] = gid.x + 7 * gid.y + gid.z; } "    \
+    "phase over (n, n) workgroup 4, 8 { let at = gid.y * n + gid.x; "                              \
+    "if in_domain { z[at] = at + lid.x * wid.y; } } }"
 #define BYTES                                                                                      \
     "program bytes(x: buffer<u8>, y: out buffer<u8>[len(x)]) over len(x) / 2 { "                   \
     "y[gid * 2] = x[gid * 2] + 1; }"
@@ -131,6 +164,197 @@ static void copies_give_the_bytes_of_the_reference(void **state) {
     vulkan_drill.is_discrete = false;
 }
 
+/* More groups than a launch may have, and frames that do not fit into the push constants. */
+static void small_devices_give_the_bytes_of_the_reference(void **state) {
+    (void)state;
+    vulkan_drill.is_small = true;
+    vyre_device *device = vulkan_check_open();
+    uint32_t side = 70;
+    const vyre_input input = {&side, sizeof side};
+    programs_on(device);
+    expect_reference(device, CUBE, &input, 1);
+    vyre_device_release(device);
+    vulkan_drill.is_small = false;
+}
+
+/* A look at the stop word costs a CPU much: only runs with a timeout have code for it. */
+static void cpus_have_code_for_runs_with_a_timeout(void **state) {
+    (void)state;
+    static const vyre_dispatch_config plain, timed = {.timeout_ns = UINT64_C(60000000000)},
+                                             large = {.grid = {9, 1, 1}};
+    vyre_program *program = contract_program(LONG_LOOP);
+    vulkan_device *device;
+    vulkan_executable *executable, *found, *again;
+    expect_ok(vulkan_device_create(0, &device));
+    expect_ok(vulkan_device_open(device));
+    expect_ok(vulkan_executable_make(device, program, NULL, 0, NULL, &executable));
+    bool is_cpu = device->info.type == VK_PHYSICAL_DEVICE_TYPE_CPU;
+    assert_int_equal(executable->variant, is_cpu ? 0 : VULKAN_STOPS);
+    expect_ok(vulkan_executable_variant(executable, &plain, &found));
+    assert_ptr_equal(found, executable);
+    expect_ok(vulkan_executable_variant(executable, &timed, &found));
+    assert_int_equal(found == executable, !is_cpu);
+    assert_int_equal(found->variant, VULKAN_STOPS);
+    expect_ok(vulkan_executable_variant(executable, &timed, &again));
+    assert_ptr_equal(again, found);
+    expect_ok(vulkan_executable_variant(executable, &large, &found));
+    assert_int_equal(found->variant, executable->variant | VULKAN_GENERAL);
+    vulkan_executable_release(executable);
+    vulkan_device_free(device);
+    vyre_program_release(program);
+}
+
+/* What conformance runs with a timeout, without one. */
+static void random_programs_give_the_bytes_of_the_reference(void **state) {
+    (void)state;
+    vyre_device *device = vulkan_check_open();
+    uint64_t count = test_work(60, 8), seed = 700000 + test_seed();
+    for (uint64_t k = 0; k < count; k++) {
+        conform_trial trial;
+        vyre_program *bare;
+        expect_ok(conform_generate_small(seed + k, &trial));
+        expect_ok(vyre_messages_drop(trial.program, &bare));
+        trial_take(&trial, bare);
+        size_t inputs;
+        vyre_input *input = conform_trial_inputs(&trial, trial.program, &inputs);
+        vyre_outputs found, expected;
+        vyre_status status =
+            vyre_device_dispatch(device, trial.program, input, inputs, NULL, &found);
+        if (vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED) {
+            vyre_status_free(status);
+        } else {
+            expect_ok(status);
+            expect_ok(vyre_reference_run(trial.program, input, inputs, NULL, NULL, &expected));
+            for (size_t i = 0; i < found.count; i++) {
+                assert_memory_equal(found.items[i].data, expected.items[i].data,
+                                    found.items[i].size);
+            }
+            vyre_outputs_free(&expected);
+        }
+        vyre_outputs_free(&found);
+        vyre_free(input);
+        conform_trial_free(&trial);
+    }
+    vyre_device_release(device);
+}
+
+/* A domain from an element of any type: of none, some, all, and more than the maximum. */
+static void expect_domains_of(vyre_device *device, const char *type, uint32_t bytes) {
+    static const int64_t numbers[] = {0,  1,   255,        256,       1003,      1004, 40000,
+                                      -1, -40, 2147483648, INT64_MAX, INT64_MIN, 65537};
+    char text[512];
+    snprintf(text, sizeof text,
+             "program domains(n: buffer<%s>, x: buffer<u32>, y: inout buffer<u32>) { "
+             "phase over n[1] max len(x) { y[gid] = y[gid] + x[gid]; } "
+             "phase over n[1] max 3 workgroup 64 { if in_domain { y[gid] = y[gid] * 3; } } "
+             "phase over n[3] max len(x) { y[gid] = 99; } }",
+             type);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        uint32_t x[LENGTH], y[LENGTH];
+        uint8_t n[24];
+        contract_numbers(x, LENGTH);
+        contract_numbers(y, LENGTH);
+        memset(n, 0x5a, sizeof n);
+        memcpy(n + bytes, &numbers[i], bytes);
+        const vyre_input inputs[] = {{n, (size_t)bytes * 3}, {x, sizeof x}, {y, sizeof y}};
+        expect_reference(device, text, inputs, 3);
+    }
+}
+
+static void domains_on(vyre_device *device) {
+    static const char *const types[] = {"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64"};
+    for (uint32_t i = 0; i < 8; i++) {
+        expect_domains_of(device, types[i], 1 << i / 2);
+    }
+    uint32_t y[24000];
+    for (uint32_t i = 0; i < 6; i++) {
+        static const uint32_t sides[6][3] = {{40, 30, 20}, {0, 5, 5}, {7, 0, 3},
+                                             {33, 9, 0},   {1, 1, 1}, {1000, 17, 6}};
+        contract_numbers(y, 24000);
+        const vyre_input inputs[] = {{sides[i], sizeof sides[i]}, {y, sizeof y}};
+        expect_reference(device, BOXES, inputs, 2);
+        expect_reference(device, IN_ORDER, inputs, 2);
+    }
+    for (uint32_t i = 0; i < 5; i++) {
+        uint32_t n[] = {i * 400, 3 * i, i, 1000 - 250 * i};
+        contract_numbers(y, LENGTH);
+        const vyre_input inputs[] = {{n, sizeof n}, {y, LENGTH * sizeof *y}};
+        expect_reference(device, SHRINKING, inputs, 2);
+    }
+}
+
+static void domains_come_from_memory(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        vulkan_drill.is_discrete = i;
+        vyre_device *device = vulkan_check_open();
+        domains_on(device);
+        vyre_device_release(device);
+    }
+    vulkan_drill.is_discrete = false;
+}
+
+static struct {
+    PFN_vkCmdDispatchIndirect dispatch;
+    VkBuffer buffer;
+    VkDeviceSize offset;
+    uint32_t count;
+} indirect;
+
+static VKAPI_ATTR void VKAPI_CALL note_indirect(VkCommandBuffer commands, VkBuffer buffer,
+                                                VkDeviceSize offset) {
+    indirect.buffer = buffer;
+    indirect.offset = offset;
+    indirect.count++;
+    indirect.dispatch(commands, buffer, offset);
+}
+
+/* As many workgroups are dispatched as the domain has, no more than the maximum has, and no
+ * more than a few thousand. */
+static void few_workgroups_are_dispatched(void **state) {
+    (void)state;
+    static const struct {
+        const char *domain;
+        uint32_t sides[3], grid[3];
+    } rows[] = {
+        {"16777216", {1000, 0, 0}, {4, 1, 1}},
+        {"16777216", {0, 0, 0}, {0, 1, 1}},
+        {"16777216", {16000000, 0, 0}, {4096, 1, 1}},
+        {"1000", {UINT32_MAX, 0, 0}, {4, 1, 1}},
+        {"(512, 512, 512)", {33, 17, 1}, {2, 3, 1}},
+        {"(512, 512, 512)", {33, 17, 0}, {2, 3, 0}},
+        {"(512, 512, 512)", {512, 512, 512}, {16, 64, 4}},
+        {"(512, 512) workgroup 8, 4", {9, 1000, 7}, {2, 128, 1}},
+    };
+    vyre_device *device = vulkan_check_open();
+    vulkan_device *own = device->backend->state;
+    expect_works(device); /* it is open */
+    indirect.dispatch = own->vk.vkCmdDispatchIndirect;
+    own->vk.vkCmdDispatchIndirect = note_indirect;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "program few(n: buffer<u32>, y: inout buffer<u32>) { phase over n[0] max %s { "
+                 "atomic_add(y[0], 1); } }",
+                 rows[i].domain);
+        uint32_t y[1] = {0};
+        const vyre_input inputs[] = {{rows[i].sides, sizeof rows[i].sides}, {y, sizeof y}};
+        vyre_program *program = contract_program(text);
+        vyre_outputs outputs;
+        indirect.count = 0;
+        expect_ok(vyre_device_dispatch(device, program, inputs, 2, NULL, &outputs));
+        assert_int_equal(indirect.count, 1);
+        const vulkan_batch *batch = own->free_batches;
+        assert_true(batch && batch->frames && batch->frames->chunk->buffer == indirect.buffer);
+        const uint8_t *grid = batch->frames->chunk->mapped + indirect.offset;
+        assert_memory_equal(grid, rows[i].grid, sizeof rows[i].grid);
+        vyre_outputs_free(&outputs);
+        vyre_program_release(program);
+    }
+    own->vk.vkCmdDispatchIndirect = indirect.dispatch;
+    vyre_device_release(device);
+}
+
 static void loops_are_those_of_the_reference(void **state) {
     (void)state;
     vyre_device *device = vulkan_check_open();
@@ -145,7 +369,8 @@ static void loops_are_those_of_the_reference(void **state) {
     vyre_device_release(device);
 }
 
-/* A driver may count turns that nobody asked for. Who gives up says so, and nobody gives up early.
+/* A driver may count turns that nobody asked for. Who gives up says so, and nobody gives up
+ * early.
  */
 static void long_loops_are_whole_or_refused(void **state) {
     (void)state;
@@ -322,7 +547,8 @@ static void a_lost_device_recovers(void **state) {
     vyre_device_release(device);
 }
 
-/* Some memory is not missed: a cache, or what is known of loops. True when n is beyond the last. */
+/* Some memory is not missed: a cache, or what is known of loops. True when n is beyond the
+ * last. */
 static bool judge(size_t n, vyre_status status) {
     vyre_status_code code = vyre_status_code_of(status);
     bool failed = failing_allocator_failed();
@@ -335,7 +561,7 @@ static bool judge(size_t n, vyre_status status) {
 
 static void every_allocation_may_fail(void **state) {
     (void)state;
-    static const char *const texts[] = {ROW, SWAPPED};
+    static const char *const texts[] = {ROW, SWAPPED, SHRINKING};
     if (getenv("VK_INSTANCE_LAYERS")) { /* takes long, and layers see nothing new of it */
         return;
     }
@@ -345,7 +571,7 @@ static void every_allocation_may_fail(void **state) {
     const vyre_input inputs[] = {{x, sizeof x}, {y, sizeof y}};
     vyre_device *device = vulkan_check_open();
     vyre_device_cache_limit(device, 0);
-    for (size_t p = 0; p < 2; p++) {
+    for (size_t p = 0; p < 3; p++) {
         vyre_program *program = contract_program(texts[p]);
         bool is_over = false;
         for (size_t n = 0; !is_over; n += n < 40 ? 1 : 23) {
@@ -483,6 +709,11 @@ int main(void) {
         cmocka_unit_test(claims_are_honest),
         cmocka_unit_test(runs_give_the_bytes_of_the_reference),
         cmocka_unit_test(copies_give_the_bytes_of_the_reference),
+        cmocka_unit_test(small_devices_give_the_bytes_of_the_reference),
+        cmocka_unit_test(cpus_have_code_for_runs_with_a_timeout),
+        cmocka_unit_test(random_programs_give_the_bytes_of_the_reference),
+        cmocka_unit_test(domains_come_from_memory),
+        cmocka_unit_test(few_workgroups_are_dispatched),
         cmocka_unit_test(loops_are_those_of_the_reference),
         cmocka_unit_test(long_loops_are_whole_or_refused),
         cmocka_unit_test(memory_is_used_in_place),

@@ -101,6 +101,9 @@ static void visit(spirv_facts *f, uint32_t inst, const vyre_walk *at) {
         (effects & VYRE_EFFECT_SUBGROUP) || i->op == VYRE_OP_LANE || i->op == VYRE_OP_SUBGROUP_ID;
     f->synchronises |=
         (effects & (VYRE_EFFECT_SYNC | VYRE_EFFECT_ATOMIC | VYRE_EFFECT_SUBGROUP)) != 0;
+    f->orders |=
+        (effects & VYRE_EFFECT_SUBGROUP) ||
+        ((effects & VYRE_EFFECT_ATOMIC) && vyre_atomic_ordering(i) != VYRE_ORDERING_RELAXED);
     f->has_loops |= vyre_op_is_loop(i->op) && !spirv_ends_soon(f->ir, inst);
     vyre_list values = vyre_inst_operands(f->ir, i);
     for (uint32_t k = 0; k < values.count; k++) {

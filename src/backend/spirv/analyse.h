@@ -28,6 +28,7 @@ typedef struct spirv_facts {
     bool has_loops;     /* that may run for long */
     bool may_wait;      /* for what an earlier workgroup does */
     bool synchronises;  /* invocations see what others write */
+    bool orders;        /* atomics or subgroups order other accesses */
 } spirv_facts;
 
 /* False without memory. `own_domain`: the phase runs over the domain that the program gives it or a
@@ -48,6 +49,9 @@ static inline bool spirv_is_inside(const spirv_facts *facts, uint32_t inst) {
 bool spirv_ends_soon(const vyre_ir *ir, uint32_t loop);
 /* How many iterations it has at most; 0 if that is not known. */
 uint32_t spirv_constant_iterations(const vyre_ir *ir, uint32_t loop);
+/* Private arrays of more elements are cleared by a loop. */
+enum { SPIRV_CLEARED_AT_ONCE = 64 };
+
 /* Loops that stand in a block, at any depth, with those that clear a private array. */
 uint32_t spirv_loops_within(const vyre_ir *ir, vyre_block block);
 

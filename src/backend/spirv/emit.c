@@ -25,6 +25,7 @@ spirv_target spirv_baseline(void) {
                           .keeps_nan = SPIRV_F32 | SPIRV_F64,
                           .keeps_denorms = SPIRV_F32 | SPIRV_F64,
                           .widths = 8 + 16 + 32 + 64,
+                          .polls = true,
                           .names = true};
 }
 
@@ -40,7 +41,7 @@ spirv_layout spirv_layout_of(const vyre_ir *ir) {
         {&layout.domain, 24},
         {&layout.groups, 24},
         {&layout.shape, 8},
-        {&layout.from, 8},
+        {&layout.first, 16},
         {&layout.stop, 8},
         {&layout.constants, 8},
         {&layout.counters, 8},
@@ -56,6 +57,11 @@ spirv_layout spirv_layout_of(const vyre_ir *ir) {
         layout.bytes += fields[i].bytes;
     }
     return layout;
+}
+
+bool spirv_is_pushed(const spirv_layout *layout, const spirv_target *target,
+                     const vyre_phase *phase) {
+    return phase->from_resource == VYRE_NONE && layout->bytes <= target->push_bytes;
 }
 
 /* Invocations along x are as many as the domain has use for, then along y, and the rest along z. */
@@ -199,22 +205,29 @@ static void write_gate(emit *e) {
     spirv_end_if(b, behind);
 }
 
-/* The variable of the push constants, and the frame's address from it. */
-static void read_frame(emit *e) {
+/* The push constants: so many numbers of 64 bits. */
+static spv_id declare_push(emit *e, uint32_t count) {
     spirv_builder *b = &e->b;
-    spv_id u64 = spirv_type(b, SPIRV_U64), zero = spirv_u32(b, 0);
-    spv_id pointer_type = spirv_pointer(b, SPV_S_PushConstant, u64);
-    if (!e->push) {
-        spv_id block = spirv_new(b);
-        SPIRV_PUT(b, &b->globals, SPV_TypeStruct, block, u64);
-        SPIRV_PUT(b, &b->decorations, SPV_Decorate, block, SPV_D_Block);
-        SPIRV_PUT(b, &b->decorations, SPV_MemberDecorate, block, 0, SPV_D_Offset, 0);
-        e->push = spirv_global(b, SPV_S_PushConstant, block);
+    spv_id block = spirv_new(b);
+    uint32_t words[1 + SPIRV_MOST_PUSH / 8] = {block};
+    for (uint32_t i = 0; i < count; i++) {
+        words[1 + i] = spirv_type(b, SPIRV_U64);
+        SPIRV_PUT(b, &b->decorations, SPV_MemberDecorate, block, i, SPV_D_Offset, 8 * i);
     }
-    const uint32_t words[] = {e->push, zero};
+    spirv_put(b, &b->globals, SPV_TypeStruct, words, 1 + count);
+    SPIRV_PUT(b, &b->decorations, SPV_Decorate, block, SPV_D_Block);
+    return spirv_global(b, SPV_S_PushConstant, block);
+}
+
+/* The variable of the push constants, and the frame's address if that stands there. */
+static void find_frame(emit *e, bool alone) {
+    bool pushed = spirv_is_pushed(&e->layout, e->target, e->phase);
+    bool may = pushed || (!alone && e->layout.bytes <= e->target->push_bytes);
+    if (!e->push) {
+        e->push = declare_push(e, may ? e->layout.bytes / 8 : 1);
+    }
     spirv_emit_begin_head(e);
-    spv_id pointer = spirv_value(b, SPV_AccessChain, pointer_type, words, 2);
-    e->frame = spirv_value(b, SPV_Load, u64, &pointer, 1);
+    e->frame = pushed ? 0 : spirv_emit_pushed(e, 0);
     spirv_emit_end_head(e);
 }
 
@@ -255,16 +268,34 @@ static void put_entry(emit *e, spv_id function, const char *name) {
     b->own.count = 0;
 }
 
+/* How many turns there may be. The driver counts some besides, and lanes that go apart count one
+ * after the other. Loops whose turns are known do not look how many there were: room is left for
+ * them. */
+static void choose_turns(emit *e) {
+    enum { LANES = 16, SPARE = 64 };
+    uint32_t most = e->target->most_turns;
+    bool joint = most && spirv_turns_are_joint(e->ir, e->phase);
+    bool has_groups = e->info->ordered || e->phase->from_resource != VYRE_NONE;
+    uint64_t known = most ? spirv_known_turns(&e->facts, e->info->threads) : 0;
+    most = joint ? most - SPARE : most / LANES;
+    e->turns_are_checked = known > most / 2;
+    e->most_turns = e->turns_are_checked ? most : most - (uint32_t)known;
+    if (!e->facts.has_loops && !has_groups && known <= most) {
+        e->most_turns = 0;
+    }
+}
+
 static void write_entry(emit *e, bool alone) {
     spirv_builder *b = &e->b;
     spv_id function = spirv_new(b);
     char name[32];
     snprintf(name, sizeof name, "phase_%u", e->phase_index);
     spirv_begin_function(b, function);
-    e->stop = e->counters = e->turns = e->ticket = 0; /* ids of another entry point */
+    e->stop = e->counters = e->turns = e->looks = e->ticket = 0; /* ids of another entry point */
     e->hidden_zeros[0] = e->hidden_zeros[1] = 0;
     choose_launch(e);
-    read_frame(e);
+    choose_turns(e);
+    find_frame(e, alone);
     spirv_emit_declare_arrays(e);
     if (is_in_while(e->ir, e->phase_index)) {
         write_gate(e);
@@ -278,14 +309,6 @@ static void write_entry(emit *e, bool alone) {
     }
 }
 
-/* With room for what the driver counts besides. Lanes that go apart count one after the other. */
-static void choose_turns(emit *e) {
-    enum { LANES = 16, SPARE = 64 };
-    uint32_t most = e->target->most_turns;
-    bool joint = most && spirv_turns_are_joint(e->ir, e->phase);
-    e->most_turns = joint ? most - SPARE : most / LANES;
-}
-
 static bool write_phase(emit *e, uint32_t index, bool alone, spirv_phase_info *info) {
     e->phase_index = index;
     e->phase = &e->ir->phases[index];
@@ -293,7 +316,6 @@ static bool write_phase(emit *e, uint32_t index, bool alone, spirv_phase_info *i
     if (!spirv_analyse(&e->facts, e->ir, index, !e->target->general)) {
         return false;
     }
-    choose_turns(e);
     uint32_t count = e->phase->end - e->phase->first;
     e->values = vyre_alloc_zeroed(count, sizeof *e->values);
     e->variables = vyre_alloc_zeroed(count, sizeof *e->variables);
@@ -366,4 +388,34 @@ vyre_status spirv_emit(const vyre_program *program, const spirv_target *target, 
     vyre_free(e->files);
     vyre_free(e);
     return status;
+}
+
+vyre_status spirv_emit_count(const spirv_target *target, spirv_module *out_module) {
+    spirv_phase_info info = {.threads = 1};
+    emit *e = vyre_alloc_zeroed(1, sizeof *e);
+    *out_module = (spirv_module){0};
+    if (!e) {
+        return vyre_no_memory("to write SPIR-V");
+    }
+    e->target = target;
+    e->info = &info;
+    spirv_builder_init(&e->b);
+    declare_always(e);
+    spv_id function = spirv_new(&e->b);
+    spirv_begin_function(&e->b, function);
+    e->push = declare_push(e, 1);
+    spirv_emit_begin_head(e);
+    e->frame = spirv_emit_pushed(e, 0);
+    spirv_emit_end_head(e);
+    spirv_emit_counting(e);
+    spirv_end_function(&e->b);
+    put_entry(e, function, "main");
+    put_modes(e, function);
+    if (!e->b.failed) {
+        out_module->words =
+            spirv_finish(&e->b, target->version, target->vulkan_model, &out_module->count);
+    }
+    spirv_builder_free(&e->b);
+    vyre_free(e);
+    return out_module->words ? VYRE_OK : vyre_no_memory("to write SPIR-V");
 }

@@ -1,9 +1,10 @@
 /* A program as SPIR-V for Vulkan compute: one entry point a phase, one invocation for each of the
  * program's.
  *
- * An entry point has no descriptors. Its push constants are one 64-bit number: the device address
- * of a frame, whose layout follows from the program. All arrays of the program are reached through
- * the addresses in the frame (PhysicalStorageBuffer64). Nothing is specialised.
+ * An entry point has no descriptors. Its push constants are a frame, whose layout follows from the
+ * program, or the frame's device address, one 64-bit number: see spirv_is_pushed. All arrays of the
+ * program are reached through the addresses in the frame (PhysicalStorageBuffer64). Nothing is
+ * specialised.
  *
  * What a device needs in any case: Vulkan 1.2 or later with bufferDeviceAddress and shaderInt64.
  * The fields of `spirv_target` say what else it has. */
@@ -16,7 +17,7 @@
 
 enum {
     SPIRV_COUNTER_BYTES = 64,
-    SPIRV_PUSH_BYTES = 8,          /* of the push constants: the frame's address */
+    SPIRV_MOST_PUSH = 256,         /* bytes of push constants that are of use */
     SPIRV_STOP_TURNS = 0x7475726e, /* the stop word: see most_turns */
     SPIRV_OPEN_THREADS = 256,      /* of a workgroup where there is no workgroup clause */
 };
@@ -49,6 +50,9 @@ typedef struct spirv_target {
                           * of these numbers. The device has the operations BASIC, VOTE, BALLOT
                           * and SHUFFLE, subgroup size control and full subgroups. Phases of
                           * other widths are for vyre_subgroups_share */
+    uint32_t push_bytes; /* of push constants, at most SPIRV_MOST_PUSH. Where the frame of a phase
+                          * fits, and nothing of it is known to the device alone, it stands there */
+    bool polls;          /* loops that may run for long look at the stop word */
     bool general;        /* phases may run over more than the domain that is theirs */
     bool names;          /* names and lines of the source, for people and tools */
 } spirv_target;
@@ -68,13 +72,12 @@ typedef struct spirv_layout {
     uint32_t device_iterations; /* u64: address of the same as u32 by step, or 0 */
     uint32_t gate;   /* u64: address of a u32, or 0; phases of a `repeat while` do nothing where it
                       * is 0. It does not change while they run */
-    uint32_t domain; /* u64[3], 1 where there is no dimension; from memory: the maximum */
-    uint32_t groups; /* u64[3]: domain / tile, rounded up, 1 where there is no dimension; from
-                      * memory: the first is how many of the elements there are */
+    uint32_t domain; /* u64[3], 1 where there is no dimension */
+    uint32_t groups; /* u64[3]: domain / tile, rounded up, 1 where there is no dimension. These six
+                      * stand in a row. Of a domain from memory the kernel of spirv_emit_count
+                      * writes them before the phase starts */
     uint32_t shape;  /* u32[2]: what spirv_shape_of says */
-    uint32_t from;   /* u64: address of the elements that a domain from memory is read from, or of
-                      * a copy of them made before the launch where the phase writes the array; 0
-                      * where the first is out of bounds */
+    uint32_t first;  /* u32[4]: the group of the first workgroup of a launch, by dimension, and 0 */
     uint32_t stop;   /* u64: address of a u32, never 0; not 0 there means to end soon */
     uint32_t constants; /* u64: address of a copy of the `data` of the program that the module is
                          * made from, aligned to 8; any number where it has none */
@@ -88,11 +91,16 @@ typedef struct spirv_layout {
 
 spirv_layout spirv_layout_of(const vyre_ir *ir);
 
+/* Whether the push constants of a phase are its frame, and not the frame's address. */
+bool spirv_is_pushed(const spirv_layout *layout, const spirv_target *target,
+                     const vyre_phase *phase);
+
 /* How a phase is launched: with workgroups of `threads` x 1 x 1, which the module itself states,
  * and a grid of
  *
- *   - at least 1 and at most groups[d] workgroups in each dimension, as many as the device can: it
- *     goes on with the next group that nobody has. From memory: at most those of the maximum;
+ *   - groups[0] x groups[1] x groups[2], in one launch or in several, each from `first` on;
+ *   - from memory: at least 1 and at most groups[d] workgroups in each dimension, as many as the
+ *     device can: it goes on with the next group that nobody has;
  *   - where it is ordered, any number in x alone, at most as many as there are groups in all, which
  *     are fewer than 2^31;
  *   - where it is cooperative, groups[0] x groups[1] x groups[2] exactly. */
@@ -103,7 +111,7 @@ typedef struct spirv_phase_info {
     uint32_t private_bytes; /* of private arrays, an invocation */
     bool ordered;           /* groups are taken by a ticket: one may wait for an earlier one */
     bool cooperative;       /* all groups must be on the device at once: there are grid barriers */
-    bool has_loops;         /* it may run for long, and looks at the stop word */
+    bool has_loops;         /* it may run for long */
 } spirv_phase_info;
 
 /* Invocations that a workgroup covers in each dimension, which depends on the domain where there is
@@ -128,5 +136,25 @@ void spirv_module_free(spirv_module *module);
 VYRE_MUST_USE vyre_status spirv_emit(const vyre_program *program, const spirv_target *target,
                                      uint32_t phase, spirv_module *out_module,
                                      spirv_phase_info *out_infos);
+
+/* What is known of a phase whose domain comes from memory before it is known how large it is. */
+typedef struct spirv_count {
+    uint64_t from;       /* address of the elements, aligned to one; words of 4 bytes are read */
+    uint64_t present;    /* elements that there are; others count as 0 */
+    uint64_t dimensions; /* of the phase */
+    uint64_t bytes;      /* of an element */
+    uint64_t is_signed;  /* negative ones count as 0, too */
+    uint64_t field;      /* address of the frame's domain, in which the maximum stands */
+    uint64_t tile[3];
+    uint64_t most[3]; /* workgroups of a launch in each dimension, */
+    uint64_t room;    /* and in all; at least 1 */
+    uint64_t ordered; /* the phase is: the groups of all dimensions are launched along x */
+    uint32_t grid[4]; /* written: the workgroups to launch, 0 of them for an empty domain */
+} spirv_count;
+
+/* The kernel that counts for any phase, as a module with the entry point `main`. It is launched as
+ * one workgroup of one invocation, with the address of a spirv_count in place of a frame's. It sets
+ * `grid`, and the frame's domain and groups. */
+VYRE_MUST_USE vyre_status spirv_emit_count(const spirv_target *target, spirv_module *out_module);
 
 #endif

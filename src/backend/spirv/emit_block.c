@@ -5,6 +5,7 @@
  * it goes one by one: it sets a flag and leaves the innermost loop, behind which the flag is looked
  * at. The same holds for the phase, behind which the next group may follow. */
 #include "backend/spirv/emit_state.h"
+#include "backend/spirv/turns.h"
 #include "ir/cases.h"
 
 static vyre_type type_of(const emit *e, uint32_t inst) {
@@ -304,20 +305,15 @@ static void begin_counting(emit *e, uint32_t inst, counting *c) {
     }
 }
 
-/* Leaves the loop where the range is exhausted. */
-static void check_range(emit *e, uint32_t inst, counting *c, spv_id exit) {
+/* Whether the range is not exhausted. */
+static spv_id has_more(emit *e, counting *c) {
     spirv_builder *b = &e->b;
-    spv_id more, inside = spirv_new(b);
     c->now = SPIRV_VALUE(b, SPV_Load, c->kind, c->at);
     if (c->left) {
         c->left_now = SPIRV_VALUE(b, SPV_Load, c->kind, c->left);
-        more = spirv_two(b, SPV_INotEqual, SPIRV_BOOL, c->left_now, spirv_number_of(b, c->kind, 0));
-    } else {
-        more = less(e, c, c->now, c->end);
+        return spirv_two(b, SPV_INotEqual, SPIRV_BOOL, c->left_now, spirv_number_of(b, c->kind, 0));
     }
-    spirv_branch(b, more, inside, exit);
-    spirv_place(b, inside);
-    spirv_emit_set(e, vyre_for_counter(inst), c->now);
+    return less(e, c, c->now, c->end);
 }
 
 static void count_on(emit *e, const counting *c) {
@@ -335,28 +331,66 @@ static uint32_t turns_of(const emit *e, uint32_t inst) {
     return 1 + spirv_loops_within(e->ir, vyre_body_block(e->ir, inst));
 }
 
+/* The head of an iteration, which leaves the loop where there is no further one, or may be none. */
+static void begin_iteration(emit *e, uint32_t inst, counting *c, bool is_counted, spv_id exit) {
+    spirv_builder *b = &e->b;
+    spv_id more = c->at ? has_more(e, c) : 0, turns = 0;
+    if (is_counted) {
+        spv_id may = spirv_emit_may_turn(e, turns_of(e, inst), &turns);
+        more = more ? spirv_two(b, SPV_LogicalAnd, SPIRV_BOOL, more, may) : may;
+    }
+    if (more) {
+        spv_id inside = spirv_new(b);
+        spirv_branch(b, more, inside, exit);
+        spirv_place(b, inside);
+    }
+    if (is_counted) {
+        spirv_emit_set_turns(e, turns);
+    }
+}
+
+/* Behind a loop that is counted: where there may be no further turn, loops around end, too. */
+static void end_counted(emit *e, uint32_t inst) {
+    spirv_builder *b = &e->b;
+    spv_id turns, may = spirv_emit_may_turn(e, turns_of(e, inst), &turns);
+    spv_id behind = spirv_begin_if(b, SPIRV_VALUE(b, SPV_LogicalNot, SPIRV_BOOL, may));
+    uint32_t level = e->depth;
+    while (level > 0 && (e->stack[level - 1].owner == VYRE_NONE ||
+                         !vyre_op_is_loop(e->ir->insts[e->stack[level - 1].owner].op))) {
+        level--;
+    }
+    if (level) {
+        spirv_jump(b, e->stack[level - 1].exit);
+    } else {
+        spirv_emit_give_up(e);
+    }
+    spirv_end_if(b, behind);
+}
+
 static void write_loop(emit *e, uint32_t inst) {
     spirv_builder *b = &e->b;
     bool counts = e->ir->insts[inst].op == VYRE_OP_FOR;
     spv_id head = spirv_new(b), body = spirv_new(b), latch = spirv_new(b), exit = spirv_new(b);
     counting c = {0};
-    bool is_short = spirv_ends_soon(e->ir, inst);
+    bool is_short = spirv_ends_soon(e->ir, inst), is_counted = !is_short && e->most_turns;
     declare_carried(e, inst);
     store_all(e, vyre_loop_arg(e->ir, inst, 0), vyre_loop_initial(e->ir, inst));
-    if (is_short) {
-        spirv_emit_turns(e, spirv_constant_iterations(e->ir, inst) * turns_of(e, inst));
+    if (is_short && !e->known_loops) {
+        spirv_emit_known_turns(e, spirv_turns_of_known(e->ir, inst));
     }
+    e->known_loops += is_short;
     if (counts) {
         begin_counting(e, inst, &c);
     }
     spirv_place(b, head);
     SPIRV_LINE(b, SPV_LoopMerge, exit, latch, 0);
     spirv_place(b, body);
+    begin_iteration(e, inst, &c, is_counted, exit);
     if (counts) {
-        check_range(e, inst, &c, exit);
+        spirv_emit_set(e, vyre_for_counter(inst), c.now);
     }
     if (!is_short) {
-        spirv_emit_poll(e, turns_of(e, inst));
+        spirv_emit_poll(e);
     }
     open_block(e, inst, exit, latch);
     load_all(e, vyre_carried_args(e->ir, inst));
@@ -368,6 +402,10 @@ static void write_loop(emit *e, uint32_t inst) {
     }
     spirv_jump(b, head);
     spirv_place(b, exit);
+    e->known_loops -= is_short;
+    if (is_counted) {
+        end_counted(e, inst);
+    }
     settle(e, inst);
 }
 

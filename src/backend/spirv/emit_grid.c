@@ -62,33 +62,6 @@ static void find_local(emit *e) {
     }
 }
 
-/* The number that a side of a domain from memory is, at most the maximum. */
-static void read_side(emit *e, spv_id from, spv_id there, uint32_t d) {
-    spirv_builder *b = &e->b;
-    vyre_type type = vyre_resource_type(&e->ir->resources[e->phase->from_resource]);
-    uint32_t bytes = vyre_type_bytes(type);
-    spirv_kind kind = bytes == 1 ? SPIRV_U8 : bytes == 2 ? SPIRV_U16 : spirv_kind_of(type);
-    spirv_emit_need_narrow(e, kind, true);
-    spv_id exists = d ? spirv_two(b, SPV_UGreaterThan, SPIRV_BOOL, there, spirv_u64(b, d))
-                      : spirv_two(b, SPV_INotEqual, SPIRV_BOOL, from, spirv_u64(b, 0));
-    spv_id address = spirv_two(b, SPV_IAdd, SPIRV_U64, from, spirv_u64(b, (uint64_t)d * bytes));
-    spv_id count = spirv_emit_read(e, kind, spirv_choose(b, SPIRV_U64, exists, address, e->frame));
-    if (kind == SPIRV_U8 || kind == SPIRV_U16) {
-        count = spirv_from_narrow(b, type, count);
-    }
-    if (kind != SPIRV_U64) {
-        count = spirv_widen(b, count, spirv_is_signed(type));
-    }
-    spv_id none = spirv_u64(b, 0);
-    if (spirv_is_signed(type)) {
-        spv_id negative = spirv_two(b, SPV_SLessThan, SPIRV_BOOL, count, none);
-        count = spirv_choose(b, SPIRV_U64, negative, none, count);
-    }
-    count = spirv_choose(b, SPIRV_U64, exists, count, none);
-    spv_id less = spirv_two(b, SPV_ULessThan, SPIRV_BOOL, count, e->domain[d]);
-    e->domain[d] = spirv_choose(b, SPIRV_U64, less, count, e->domain[d]);
-}
-
 /* Bits of a tile along x and y, where there is no workgroup clause but several dimensions; along z
  * there are those that are left. */
 static void shape_bits(emit *e, spv_id out_bits[3]) {
@@ -110,29 +83,6 @@ static spv_id mask_of(emit *e, spirv_kind kind, spv_id bits) {
     spirv_builder *b = &e->b;
     spv_id one = spirv_number_of(b, kind, 1);
     return spirv_two(b, SPV_ISub, kind, spirv_two(b, SPV_ShiftLeftLogical, kind, one, bits), one);
-}
-
-/* A domain from memory; groups follow from it. */
-static void read_domain(emit *e) {
-    spirv_builder *b = &e->b;
-    spv_id from = spirv_emit_frame(e, SPIRV_U64, e->layout.from), there = e->groups[0], bits[3];
-    const uint32_t *size = e->phase->workgroup;
-    bool has_shape = !size[0] && e->phase->dimensions > 1;
-    if (has_shape) {
-        shape_bits(e, bits);
-    }
-    for (uint32_t d = 0; d < e->phase->dimensions; d++) {
-        read_side(e, from, there, d);
-        if (has_shape) {
-            spv_id more = mask_of(e, SPIRV_U64, bits[d]);
-            more = spirv_two(b, SPV_IAdd, SPIRV_U64, e->domain[d], more);
-            e->groups[d] = spirv_two(b, SPV_ShiftRightLogical, SPIRV_U64, more, bits[d]);
-        } else {
-            uint32_t tile = size[0] ? size[d] : e->info->threads;
-            spv_id more = spirv_two(b, SPV_IAdd, SPIRV_U64, e->domain[d], spirv_u64(b, tile - 1));
-            e->groups[d] = spirv_two(b, SPV_UDiv, SPIRV_U64, more, spirv_u64(b, tile));
-        }
-    }
 }
 
 /* Position in the domain where there is no workgroup clause. Gives whether it is inside. */
@@ -166,7 +116,9 @@ static spv_id find_open(emit *e) {
 /* `loops`: those that stand around the group. Each takes a turn that does something and one that
  * finds the end. */
 static void write_group(emit *e, uint32_t loops) {
-    spirv_emit_turns(e, 2 * loops + spirv_loops_within(e->ir, vyre_phase_block(e->phase)));
+    if (loops) {
+        spirv_emit_turns(e, 2 * loops + spirv_loops_within(e->ir, vyre_phase_block(e->phase)));
+    }
     if (!e->phase->workgroup[0]) {
         spv_id behind = spirv_begin_if(&e->b, find_open(e));
         spirv_emit_body(e);
@@ -175,6 +127,19 @@ static void write_group(emit *e, uint32_t loops) {
     }
     spirv_emit_clear_shared(e);
     spirv_emit_body(e);
+}
+
+/* A workgroup has one group. */
+static void write_one_group(emit *e) {
+    spirv_builder *b = &e->b;
+    for (uint32_t d = 0; d < e->phase->dimensions; d++) {
+        spv_id first = spirv_emit_frame(e, SPIRV_U32, e->layout.first + 4 * d);
+        e->group[d] = spirv_two(b, SPV_IAdd, SPIRV_U32, given_side(e, SPV_B_WorkgroupId, d), first);
+    }
+    if (e->facts.has_loops) {
+        spirv_emit_stop_check(e);
+    }
+    write_group(e, 0);
 }
 
 /* Workgroups go on with the group as many further as there are workgroups, in each dimension. */
@@ -294,9 +259,6 @@ void spirv_emit_groups(emit *e) {
     if (e->phase->workgroup[0]) {
         find_local(e);
     }
-    if (e->phase->from_resource != VYRE_NONE) {
-        read_domain(e);
-    }
     if (e->info->ordered) {
         write_tickets(e);
     } else if (e->info->cooperative) {
@@ -304,7 +266,9 @@ void spirv_emit_groups(emit *e) {
             e->group[d] = given_side(e, SPV_B_WorkgroupId, d);
         }
         write_group(e, 0);
-    } else {
+    } else if (e->phase->from_resource != VYRE_NONE) {
         write_strides(e);
+    } else {
+        write_one_group(e);
     }
 }

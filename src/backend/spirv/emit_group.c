@@ -38,7 +38,7 @@ static void clear_array(emit *e, uint32_t resource) {
     spirv_kind kind = spirv_emit_stored(e, resource);
     spv_id type = spirv_pointer(b, SPV_S_Workgroup, spirv_type(b, kind));
     spv_id zero = spirv_number_of(b, kind, 0);
-    spirv_emit_turns(e, e->ir->resources[resource].length / e->info->threads + 2);
+    spirv_emit_known_turns(e, e->ir->resources[resource].length / e->info->threads + 2);
     spirv_turns turns = spirv_begin_turns(b, e->thread, spirv_u32(b, e->info->threads),
                                           spirv_u32(b, e->ir->resources[resource].length));
     const uint32_t place[] = {e->arrays[resource].variable, turns.now};

@@ -155,7 +155,8 @@ static uint32_t memory_operands(const emit *e, uint32_t resource, uint32_t out_w
     if (seen && e->target->vulkan_model) {
         bits |= SPV_NON_PRIVATE;
     }
-    if (seen && (e->target->no_fences || (in_memory && !e->target->vulkan_model))) {
+    bool is_fenced = e->target->no_fences && e->facts.orders;
+    if (seen && (is_fenced || (in_memory && !e->target->vulkan_model))) {
         bits |= SPV_VOLATILE;
     }
     out_words[0] = bits;
@@ -228,18 +229,17 @@ static void write_store(emit *e, uint32_t inst) {
 
 /* A private array to zero. */
 void spirv_emit_clear(emit *e, uint32_t resource) {
-    enum { AT_ONCE = 64 }; /* elements */
     spirv_builder *b = &e->b;
     uint32_t length = e->ir->resources[resource].length;
     spirv_kind kind = spirv_emit_stored(e, resource);
     spv_id array = spirv_array(b, spirv_type(b, kind), length);
     spv_id variable = e->arrays[resource].variable;
-    if (length <= AT_ONCE) {
+    if (length <= SPIRV_CLEARED_AT_ONCE) {
         SPIRV_LINE(b, SPV_Store, variable, spirv_null(b, array));
         return;
     }
     spv_id type = spirv_pointer(b, SPV_S_Function, spirv_type(b, kind)), one = spirv_u32(b, 1);
-    spirv_emit_turns(e, length + 1);
+    spirv_emit_known_turns(e, length + UINT64_C(1));
     spirv_turns turns = spirv_begin_turns(b, spirv_u32(b, 0), one, spirv_u32(b, length));
     const uint32_t place[] = {variable, turns.now};
     spv_id pointer = spirv_value(b, SPV_AccessChain, type, place, 2);

@@ -4,6 +4,7 @@
  *   emit_grid.c    groups, positions                   emit_atomic.c    atomics
  *   emit_block.c   control flow                        emit_group.c     barriers, shared arrays
  *   emit_value.c   operands, the frame                 emit_subgroup.c  subgroups
+ *   emit_count.c   domains from memory
  *
  * Integers of fewer than 32 bits are held in 32, extended by the sign rule of their type. f16 and
  * bf16 are their 16 bits. f32 and f64 are held as they come about: as bits where they were loaded
@@ -55,15 +56,17 @@ typedef struct emit {
     emit_open stack[VYRE_LIMIT_NESTING + 2];
     uint32_t depth;
 
-    spv_id frame;       /* its address */
+    spv_id frame;       /* its address; 0: it stands in the push constants */
     spv_id thread;      /* u32: number in the workgroup */
     spv_id position[3]; /* u32: open phases: gid; else lid */
     spv_id group[3];    /* u32 */
     spv_id groups[3];   /* u64 */
     spv_id domain[3];   /* u64 */
-    spv_id stop, counters, turns, ticket;
+    spv_id stop, counters, turns, looks, ticket;
     spv_id hidden_zeros[2]; /* u32, u64 */
     uint32_t most_turns;    /* of an invocation; 0: any number */
+    bool turns_are_checked; /* those of loops whose turns are known, too */
+    uint32_t known_loops;   /* such loops around */
     spv_id push;            /* the push constants, of all entry points */
     spv_id *files; /* strings, by offset in debug_strings; only while lines are mentioned */
     uint32_t line, line_file, column;
@@ -83,18 +86,29 @@ static inline void spirv_emit_end_head(emit *e) {
 
 /* A number at an address. */
 spv_id spirv_emit_read(emit *e, spirv_kind kind, spv_id address);
+void spirv_emit_write(emit *e, spirv_kind kind, spv_id address, spv_id value);
 /* Of the frame, read in the first block. */
 spv_id spirv_emit_frame(emit *e, spirv_kind kind, uint32_t offset);
+/* One of the push constants. */
+spv_id spirv_emit_pushed(emit *e, uint32_t index);
 spv_id spirv_emit_length(emit *e, uint32_t resource);
 spv_id spirv_emit_limit(emit *e, uint32_t resource, bool is_signed);
 spv_id spirv_emit_base(emit *e, uint32_t resource);
 spv_id spirv_emit_counters(emit *e);
 /* Ends the invocation where somebody asked for that. */
 void spirv_emit_stop_check(emit *e);
-/* Counts iterations of a loop on devices that do not allow any number. */
+/* On devices that do not allow any number of turns: counts some, and gives up if those are too
+ * many. */
 void spirv_emit_turns(emit *e, uint32_t count);
-/* The same for one iteration, which counts for so many; looks once in a while whether to stop. */
-void spirv_emit_poll(emit *e, uint32_t count);
+/* The same for a loop whose turns are known. */
+void spirv_emit_known_turns(emit *e, uint64_t count);
+/* An iteration that counts for so many: whether there may be one more. If so, it is counted. */
+spv_id spirv_emit_may_turn(emit *e, uint32_t count, spv_id *out_turns);
+void spirv_emit_set_turns(emit *e, spv_id turns);
+/* Gives up, because there may be no more turns. */
+void spirv_emit_give_up(emit *e);
+/* Looks in some iterations whether to stop. */
+void spirv_emit_poll(emit *e);
 
 /* An operand as it is; as bits, or a truth; as a number of floats. */
 spirv_slot spirv_emit_operand(emit *e, uint32_t operand);
@@ -139,5 +153,8 @@ bool spirv_emit_has_shared(const emit *e);
 void spirv_emit_subgroup(emit *e, uint32_t inst);
 
 void spirv_emit_groups(emit *e);
+
+/* The body of the kernel that counts. The frame is a spirv_count. */
+void spirv_emit_counting(emit *e);
 
 #endif

@@ -12,13 +12,38 @@ spv_id spirv_emit_read(emit *e, spirv_kind kind, spv_id address) {
                        spirv_kind_bytes(kind));
 }
 
+void spirv_emit_write(emit *e, spirv_kind kind, spv_id address, spv_id value) {
+    SPIRV_LINE(&e->b, SPV_Store, pointer_to(e, kind, address), value, SPV_ALIGNED,
+               spirv_kind_bytes(kind));
+}
+
 static spv_id in_frame(emit *e, uint32_t offset) {
     return spirv_two(&e->b, SPV_IAdd, SPIRV_U64, e->frame, spirv_u64(&e->b, offset));
 }
 
+spv_id spirv_emit_pushed(emit *e, uint32_t index) {
+    spirv_builder *b = &e->b;
+    const uint32_t words[] = {e->push, spirv_u32(b, index)};
+    spv_id type = spirv_type(b, SPIRV_U64);
+    spv_id pointer =
+        spirv_value(b, SPV_AccessChain, spirv_pointer(b, SPV_S_PushConstant, type), words, 2);
+    return spirv_value(b, SPV_Load, type, &pointer, 1);
+}
+
+/* A number of a frame in the push constants, of which all have 64 bits. */
+static spv_id part_of_pushed(emit *e, spirv_kind kind, uint32_t offset) {
+    spirv_builder *b = &e->b;
+    spv_id value = spirv_emit_pushed(e, offset / 8);
+    if (offset % 8) {
+        value = spirv_two(b, SPV_ShiftRightLogical, SPIRV_U64, value, spirv_u32(b, 32));
+    }
+    return kind == SPIRV_U32 ? spirv_one(b, SPV_UConvert, SPIRV_U32, value) : value;
+}
+
 spv_id spirv_emit_frame(emit *e, spirv_kind kind, uint32_t offset) {
     spirv_emit_begin_head(e);
-    spv_id value = spirv_emit_read(e, kind, in_frame(e, offset));
+    spv_id value =
+        e->frame ? spirv_emit_read(e, kind, in_frame(e, offset)) : part_of_pushed(e, kind, offset);
     spirv_emit_end_head(e);
     return value;
 }
@@ -92,11 +117,15 @@ spv_id spirv_emit_counters(emit *e) {
     return e->counters;
 }
 
-static spv_id stop_pointer(emit *e) {
+static spv_id stop_address(emit *e) {
     if (!e->stop) {
         e->stop = spirv_emit_frame(e, SPIRV_U64, e->layout.stop);
     }
-    return pointer_to(e, SPIRV_U32, e->stop);
+    return e->stop;
+}
+
+static spv_id stop_pointer(emit *e) {
+    return pointer_to(e, SPIRV_U32, stop_address(e));
 }
 
 void spirv_emit_stop_check(emit *e) {
@@ -109,49 +138,71 @@ void spirv_emit_stop_check(emit *e) {
     spirv_end_if(b, behind);
 }
 
-/* All loops of an invocation count together. */
-static spv_id count_turns(emit *e, uint32_t count) {
+/* A variable that counts from 0 on, and what it is with so many more. All loops of an invocation
+ * count together. */
+static spv_id grown(emit *e, spv_id *variable, uint32_t count) {
     spirv_builder *b = &e->b;
     spv_id type = spirv_type(b, SPIRV_U32);
-    if (!e->turns) {
-        e->turns = spirv_local(b, type);
+    if (!*variable) {
+        *variable = spirv_local(b, type);
         spirv_emit_begin_head(e);
-        SPIRV_LINE(b, SPV_Store, e->turns, spirv_u32(b, 0));
+        SPIRV_LINE(b, SPV_Store, *variable, spirv_u32(b, 0));
         spirv_emit_end_head(e);
     }
-    spv_id turns = spirv_value(b, SPV_Load, type, &e->turns, 1);
-    turns = spirv_two(b, SPV_IAdd, SPIRV_U32, turns, spirv_u32(b, count));
-    SPIRV_LINE(b, SPV_Store, e->turns, turns);
-    if (e->most_turns) {
-        spv_id many = spirv_two(b, SPV_ULessThan, SPIRV_BOOL, spirv_u32(b, e->most_turns), turns);
-        spv_id behind = spirv_begin_if(b, many);
-        SPIRV_LINE(b, SPV_AtomicStore, stop_pointer(e), spirv_u32(b, SPV_SCOPE_DEVICE),
-                   spirv_u32(b, 0), spirv_u32(b, SPIRV_STOP_TURNS));
-        spirv_end(b, SPV_Return);
-        spirv_end_if(b, behind);
-    }
-    return turns;
+    spv_id now = spirv_value(b, SPV_Load, type, variable, 1);
+    return spirv_two(b, SPV_IAdd, SPIRV_U32, now, spirv_u32(b, count));
+}
+
+void spirv_emit_set_turns(emit *e, spv_id turns) {
+    SPIRV_LINE(&e->b, SPV_Store, e->turns, turns);
+}
+
+spv_id spirv_emit_may_turn(emit *e, uint32_t count, spv_id *out_turns) {
+    *out_turns = grown(e, &e->turns, count);
+    return spirv_two(&e->b, SPV_ULessThanEqual, SPIRV_BOOL, *out_turns,
+                     spirv_u32(&e->b, e->most_turns));
+}
+
+void spirv_emit_give_up(emit *e) {
+    spirv_builder *b = &e->b;
+    SPIRV_LINE(b, SPV_AtomicStore, stop_pointer(e), spirv_u32(b, SPV_SCOPE_DEVICE), spirv_u32(b, 0),
+               spirv_u32(b, SPIRV_STOP_TURNS));
+    spirv_end(b, SPV_Return);
 }
 
 void spirv_emit_turns(emit *e, uint32_t count) {
-    if (e->most_turns) {
-        count_turns(e, count);
+    spirv_builder *b = &e->b;
+    if (!e->most_turns) {
+        return;
+    }
+    spv_id turns = grown(e, &e->turns, count);
+    spirv_emit_set_turns(e, turns);
+    spv_id many = spirv_two(b, SPV_ULessThan, SPIRV_BOOL, spirv_u32(b, e->most_turns), turns);
+    spv_id behind = spirv_begin_if(b, many);
+    spirv_emit_give_up(e);
+    spirv_end_if(b, behind);
+}
+
+void spirv_emit_known_turns(emit *e, uint64_t count) {
+    uint32_t most = count < UINT32_MAX / 2 ? (uint32_t)count : UINT32_MAX / 2;
+    if (e->turns_are_checked) {
+        spirv_emit_turns(e, most);
+    } else if (e->most_turns) {
+        spirv_emit_set_turns(e, grown(e, &e->turns, most));
     }
 }
 
-/* Whether the number that turns grew to by `count` has passed a multiple of a power of two. */
-static spv_id has_passed(emit *e, spv_id turns, uint32_t count, uint32_t power) {
+void spirv_emit_poll(emit *e) {
+    enum { BETWEEN = 64 }; /* iterations from one look to the next */
     spirv_builder *b = &e->b;
-    spv_id rest = spirv_two(b, SPV_BitwiseAnd, SPIRV_U32, turns, spirv_u32(b, power - 1));
-    return spirv_two(b, SPV_ULessThan, SPIRV_BOOL, rest, spirv_u32(b, count));
-}
-
-void spirv_emit_poll(emit *e, uint32_t count) {
-    enum { BETWEEN = 64 }; /* turns from one look to the next */
-    spirv_builder *b = &e->b;
-    count = e->most_turns ? count : 1;
-    spv_id turns = count_turns(e, count);
-    spv_id behind = spirv_begin_if(b, has_passed(e, turns, count, BETWEEN));
+    if (!e->target->polls) {
+        return;
+    }
+    spv_id looks = grown(e, &e->looks, 1);
+    SPIRV_LINE(b, SPV_Store, e->looks, looks);
+    spv_id rest = spirv_two(b, SPV_BitwiseAnd, SPIRV_U32, looks, spirv_u32(b, BETWEEN - 1));
+    spv_id now = spirv_two(b, SPV_IEqual, SPIRV_BOOL, rest, spirv_u32(b, 0));
+    spv_id behind = spirv_begin_if(b, now);
     spirv_emit_stop_check(e);
     spirv_end_if(b, behind);
 }
@@ -213,15 +264,20 @@ static spv_id parameter(emit *e, const vyre_inst *i) {
     return spirv_narrow(b, type, low);
 }
 
-/* From the frame, or from where the device counts the iterations itself. */
+/* From the frame, or from where the device counts the iterations itself; where it does not, the
+ * stop word is read in place of that. */
 static spv_id iteration(emit *e, uint32_t step) {
     spirv_builder *b = &e->b;
     spv_id counted = spirv_emit_frame(e, SPIRV_U64, e->layout.device_iterations);
+    spv_id here = spirv_emit_frame(e, SPIRV_U32, e->layout.iterations + 4 * step);
+    spv_id other = stop_address(e);
     spirv_emit_begin_head(e);
     spv_id there = spirv_two(b, SPV_IAdd, SPIRV_U64, counted, spirv_u64(b, 4 * (uint64_t)step));
-    spv_id here = in_frame(e, e->layout.iterations + 4 * step);
     spv_id counts = spirv_two(b, SPV_INotEqual, SPIRV_BOOL, counted, spirv_u64(b, 0));
-    spv_id number = spirv_emit_read(e, SPIRV_U32, spirv_choose(b, SPIRV_U64, counts, there, here));
+    spv_id place = pointer_to(e, SPIRV_U32, spirv_choose(b, SPIRV_U64, counts, there, other));
+    spv_id number = SPIRV_VALUE(b, SPV_AtomicLoad, SPIRV_U32, place, spirv_u32(b, SPV_SCOPE_DEVICE),
+                                spirv_u32(b, 0));
+    number = spirv_choose(b, SPIRV_U32, counts, number, here);
     spirv_emit_end_head(e);
     return number;
 }

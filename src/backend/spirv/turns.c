@@ -1,5 +1,6 @@
 #include "backend/spirv/turns.h"
 
+#include "ir/lookup.h"
 #include "pass/divergence.h"
 #include "pass/walk.h"
 
@@ -39,4 +40,45 @@ bool spirv_turns_are_joint(const vyre_ir *ir, const vyre_phase *phase) {
     }
     vyre_divergence_deinit(&divergence);
     return joint;
+}
+
+static uint64_t clearing(const vyre_ir *ir, uint32_t resource) {
+    uint32_t length = ir->resources[resource].length;
+    return length > SPIRV_CLEARED_AT_ONCE ? length + UINT64_C(1) : 0;
+}
+
+static uint64_t turns_in(const vyre_ir *ir, vyre_block code) {
+    uint64_t all = 0;
+    uint32_t behind = code.first; /* the loop at hand */
+    for (uint32_t inst = code.first; inst < code.end; inst++) {
+        if (inst < behind) {
+            continue;
+        }
+        if (ir->insts[inst].op == VYRE_OP_CLEAR) {
+            all += clearing(ir, vyre_access_resource(&ir->insts[inst]));
+        }
+        if (vyre_op_is_loop(ir->insts[inst].op)) {
+            behind = vyre_inst_next(ir, inst);
+            all += 1 + (spirv_ends_soon(ir, inst) ? spirv_turns_of_known(ir, inst)
+                                                  : turns_in(ir, vyre_body_block(ir, inst)));
+        }
+    }
+    return all;
+}
+
+uint64_t spirv_turns_of_known(const vyre_ir *ir, uint32_t loop) {
+    return spirv_constant_iterations(ir, loop) * (1 + turns_in(ir, vyre_body_block(ir, loop)));
+}
+
+uint64_t spirv_known_turns(const spirv_facts *facts, uint32_t threads) {
+    const vyre_ir *ir = facts->ir;
+    uint64_t all = turns_in(ir, vyre_phase_block(facts->phase));
+    for (uint32_t r = facts->phase->first_resource; r < facts->phase->end_resource; r++) {
+        if (facts->used[r]) {
+            all += ir->resources[r].kind == VYRE_RESOURCE_SHARED
+                       ? ir->resources[r].length / threads + 2
+                       : clearing(ir, r);
+        }
+    }
+    return all;
 }

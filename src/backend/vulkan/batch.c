@@ -206,12 +206,19 @@ static void barrier(vulkan_batch *batch, VkPipelineStageFlags before, VkPipeline
                                            NULL);
 }
 
-enum { WORK = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT };
+enum {
+    WORK = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+    ACCESS = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
+             VK_ACCESS_TRANSFER_WRITE_BIT,
+};
 
 void vulkan_batch_barrier(vulkan_batch *batch) {
-    barrier(batch, WORK, WORK,
-            VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
-                VK_ACCESS_TRANSFER_WRITE_BIT);
+    barrier(batch, WORK, WORK, ACCESS);
+}
+
+void vulkan_batch_counted(vulkan_batch *batch) {
+    barrier(batch, WORK, WORK | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT,
+            ACCESS | VK_ACCESS_INDIRECT_COMMAND_READ_BIT);
 }
 
 vyre_status vulkan_batch_begin(vulkan_batch *batch) {
@@ -393,6 +400,13 @@ vyre_status vulkan_batch_wait(vulkan_batch *batch, uint64_t deadline_ns, const a
     return batch->ticket <= atomic_load(&device->completed)
                ? VYRE_OK
                : vulkan_check(device, result, "waiting for a run");
+}
+
+void vulkan_put_pipeline(vulkan_batch *batch, VkPipeline pipeline, uint64_t address) {
+    const vulkan_table *vk = &batch->device->vk;
+    vk->vkCmdBindPipeline(batch->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    vk->vkCmdPushConstants(batch->commands, batch->device->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                           sizeof address, &address);
 }
 
 void vulkan_put_copy(vulkan_batch *batch, vulkan_block *to, uint64_t to_offset,

@@ -52,6 +52,8 @@ VYRE_MUST_USE vyre_status vulkan_batch_begin(vulkan_batch *batch);
 VYRE_MUST_USE vyre_status vulkan_batch_go_on(vulkan_batch *batch);
 /* All commands before are over, and their writes seen, when later ones start. */
 void vulkan_batch_barrier(vulkan_batch *batch);
+/* The same, and what they wrote can be the size of a dispatch. */
+void vulkan_batch_counted(vulkan_batch *batch);
 /* Memory that the host writes and kernels read, until the batch is over; aligned to 64 bytes. */
 VYRE_MUST_USE vyre_status vulkan_batch_frame(vulkan_batch *batch, uint64_t bytes, void **out_frame,
                                              uint64_t *out_address);
@@ -83,7 +85,9 @@ void vulkan_batches_collect(vulkan_device *device);
 /* Frees all; nothing is on its way, or can be ended. */
 void vulkan_batches_close(vulkan_device *device);
 
-/* Commands. Copies and fills take any number of bytes. */
+/* Commands. What is dispatched next runs a pipeline, whose kernel gets an address. */
+void vulkan_put_pipeline(vulkan_batch *batch, VkPipeline pipeline, uint64_t address);
+/* Copies and fills take any number of bytes. */
 void vulkan_put_copy(vulkan_batch *batch, vulkan_block *to, uint64_t to_offset,
                      const vulkan_block *from, uint64_t from_offset, uint64_t bytes);
 void vulkan_put_zeros(vulkan_batch *batch, vulkan_block *to, uint64_t offset, uint64_t bytes);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backend/vulkan/batch.h"
+#include "backend/vulkan/counting.h"
 #include "backend/vulkan/executable.h"
 #include "backend/vulkan/probe.h"
 #include "backend/vulkan/resident.h"
@@ -72,6 +73,12 @@ static uint32_t control_of(const vulkan_info *info, bool is_independent, bool f3
     return differ ? 0 : (f32 ? (uint32_t)SPIRV_F32 : 0) | (f64 ? (uint32_t)SPIRV_F64 : 0);
 }
 
+static void make_small(vulkan_info *info) {
+    info->push_bytes = 8;
+    info->most_groups[0] = 3;
+    info->most_groups[1] = info->most_groups[2] = 2;
+}
+
 static void choose_target(vulkan_device *device) {
     const vulkan_info *info = &device->info;
     device->keep_widths = native_widths(info);
@@ -91,6 +98,8 @@ static void choose_target(vulkan_device *device) {
         .keeps_denorms =
             control_of(info, info->independent_denorms, info->denorm32, info->denorm64),
         .widths = device->keep_widths,
+        .push_bytes = info->push_bytes,
+        .polls = info->type != VK_PHYSICAL_DEVICE_TYPE_CPU, /* every look costs much there */
     };
 }
 
@@ -105,6 +114,9 @@ vyre_status vulkan_device_create(uint32_t index, vulkan_device **out_device) {
     }
     device->instance = vulkan;
     device->info = info;
+    if (vulkan_drill.is_small) {
+        make_small(&device->info);
+    }
     pthread_mutex_init(&device->submitting, NULL);
     pthread_mutex_init(&device->lock, NULL);
     vulkan_memory_init(&device->memory);
@@ -217,7 +229,7 @@ static vyre_status make_objects(vulkan_device *device) {
     };
     const VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
                                              .pNext = &type};
-    const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, SPIRV_PUSH_BYTES};
+    const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, device->target.push_bytes};
     const VkPipelineLayoutCreateInfo layout = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
         .pushConstantRangeCount = 1,
@@ -286,6 +298,7 @@ void vulkan_device_close(vulkan_device *device) {
     }
     vulkan_batches_close(device);
     vulkan_executables_unload(device);
+    vulkan_counting_drop(device);
     vulkan_residents_drop(device);
     vulkan_memory_close(device);
     close_objects(device);

@@ -53,15 +53,18 @@ typedef struct vulkan_device {
     uint32_t flying_count;
     uint64_t failed[VULKAN_MOST_FAILURES]; /* tickets of runs that gave up, the last ones */
     uint32_t failed_count;
+    VkPipeline counting;            /* once a program needs it; see counting.h */
     vulkan_executable *executables; /* with code on the device */
     struct vulkan_resident *residents;
 } vulkan_device;
 
 /* For tests, which set it before a device is opened: a device is treated as if it had memory of its
- * own, every module is changed before the driver gets it, and calls fail. */
+ * own, or little of everything, every module is changed before the driver gets it, and calls fail.
+ */
 typedef struct vulkan_drill {
     bool is_discrete;
-    bool forgets; /* corrections are probed anew, and not stored */
+    bool is_small; /* few workgroups of a launch, and push constants for an address alone */
+    bool forgets;  /* corrections are probed anew, and not stored */
     /* Makes a module compute worse: other words, from vyre_alloc. */
     void (*worsen)(uint32_t **words, size_t *count);
     VkResult (*submit)(void); /* not 0: a submission fails with it */

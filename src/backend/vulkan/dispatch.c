@@ -106,15 +106,12 @@ static vyre_status run_on(vulkan_run *run, const vyre_output *outputs, const vul
 static vyre_status run_alone(vulkan_executable *executable, const vyre_call *call,
                              const vyre_output *outputs, const vulkan_place *places,
                              vyre_timing *out_timing) {
-    const uint64_t *grid = call->config->grid;
     uint64_t start = vyre_now_ns();
     vulkan_run run;
     if (out_timing) {
         *out_timing = vyre_no_times;
     }
-    if (grid[0] || grid[1] || grid[2]) {
-        VYRE_TRY(vulkan_executable_general(executable, &executable));
-    }
+    VYRE_TRY(vulkan_executable_variant(executable, call->config, &executable));
     VYRE_TRY(vulkan_run_init(&run, executable, call, NULL));
     vyre_status status = run_on(&run, outputs, places, out_timing);
     vulkan_run_deinit(&run, false);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "backend/vulkan/counting.h"
 #include "backend/vulkan/module.h"
 #include "base/alloc.h"
 #include "base/log.h"
@@ -51,14 +52,12 @@ static spirv_module worsened(const spirv_module *module, spirv_module *copy) {
     return *copy;
 }
 
-static vyre_status make_pipeline(vulkan_executable *executable, VkPipelineCache cache,
-                                 uint32_t index, const spirv_module *from) {
-    vulkan_device *device = executable->device;
+VkResult vulkan_pipeline_make(vulkan_device *device, VkPipelineCache cache, uint32_t subgroup,
+                              const spirv_module *from, VkPipeline *out_pipeline) {
     const vulkan_table *vk = &device->vk;
-    vulkan_phase *phase = &executable->phases[index];
     VkShaderModule shader = VK_NULL_HANDLE;
-    VYRE_TRY(check_phase(executable, index));
     spirv_module copy = {0}, module = worsened(from, &copy);
+    *out_pipeline = VK_NULL_HANDLE;
     const VkShaderModuleCreateInfo shader_info = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
         .codeSize = module.count * 4,
@@ -70,28 +69,35 @@ static vyre_status make_pipeline(vulkan_executable *executable, VkPipelineCache 
     spirv_module_free(&copy);
     const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
-        .requiredSubgroupSize = phase->info.subgroup,
+        .requiredSubgroupSize = subgroup,
     };
     const VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                  .pNext = phase->info.subgroup ? &size : NULL,
-                  .flags = phase->info.subgroup
-                               ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
-                               : 0,
+                  .pNext = subgroup ? &size : NULL,
+                  .flags =
+                      subgroup ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT : 0,
                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                   .module = shader,
                   .pName = "main"},
         .layout = device->layout,
     };
     if (!result) {
-        result =
-            vk->vkCreateComputePipelines(device->handle, cache, 1, &info, NULL, &phase->pipeline);
-        phase->pipeline = result ? VK_NULL_HANDLE : phase->pipeline;
+        result = vk->vkCreateComputePipelines(device->handle, cache, 1, &info, NULL, out_pipeline);
+        *out_pipeline = result ? VK_NULL_HANDLE : *out_pipeline;
         vk->vkDestroyShaderModule(device->handle, shader, NULL);
     }
-    executable->code_bytes += from->count * 4;
-    return vulkan_check(device, result, "compiling phase %u of `%s`", index,
+    return result;
+}
+
+static vyre_status make_pipeline(vulkan_executable *executable, VkPipelineCache cache,
+                                 uint32_t index, const spirv_module *module) {
+    vulkan_phase *phase = &executable->phases[index];
+    VYRE_TRY(check_phase(executable, index));
+    VkResult result = vulkan_pipeline_make(executable->device, cache, phase->info.subgroup, module,
+                                           &phase->pipeline);
+    executable->code_bytes += module->count * 4;
+    return vulkan_check(executable->device, result, "compiling phase %u of `%s`", index,
                         vyre_program_name(executable->program));
 }
 
@@ -149,6 +155,9 @@ static vyre_status load(vulkan_executable *executable, vulkan_code *code, bool k
         executable->phases[i].info = code->infos[i];
         executable->has_counters |= code->infos[i].ordered || code->infos[i].cooperative;
         status = make_pipeline(executable, cache, i, &code->modules[i]);
+        if (!status && executable->ir->phases[i].from_resource != VYRE_NONE) {
+            status = vulkan_counting_make(device);
+        }
     }
     if (!status && keeps) {
         keep_cache(device, cache, code);
@@ -182,7 +191,7 @@ static vyre_status compile(vulkan_executable *executable, bool is_plain,
                            vyre_strbuf *out_artifact) {
     vulkan_code code;
     vyre_status status = vulkan_code_write(executable->device, executable->program,
-                                           executable->is_general, is_plain, &code);
+                                           executable->variant, is_plain, &code);
     status = status ? status : load(executable, &code, out_artifact);
     if (!status && out_artifact) {
         vulkan_code_store(executable->device, &code, out_artifact);
@@ -217,14 +226,16 @@ static void free_executable(vulkan_executable *executable) {
     if (executable->device->handle) {
         unload(executable);
     }
-    vulkan_executable_release(executable->general);
+    for (int i = 0; i < VULKAN_VARIANTS; i++) {
+        vulkan_executable_release(executable->variants[i]);
+    }
     vyre_program_release(executable->program);
     vyre_free(executable->phases);
     vyre_free(executable->overwritten);
     vyre_free(executable);
 }
 
-static vyre_status make(vulkan_device *device, const vyre_program *program, bool general,
+static vyre_status make(vulkan_device *device, const vyre_program *program, unsigned variant,
                         bool is_plain, const uint8_t *artifact, size_t artifact_size,
                         vyre_strbuf *out_artifact, vulkan_executable **out_executable) {
     *out_executable = NULL;
@@ -235,7 +246,7 @@ static vyre_status make(vulkan_device *device, const vyre_program *program, bool
     }
     atomic_init(&executable->references, 1);
     executable->device = device;
-    executable->is_general = general;
+    executable->variant = variant | (device->target.polls ? VULKAN_STOPS : 0);
     vyre_status status = describe(executable, program);
     if (!status && !load_artifact(executable, artifact, artifact_size)) {
         status = compile(executable, is_plain, out_artifact);
@@ -258,29 +269,33 @@ static vyre_status make(vulkan_device *device, const vyre_program *program, bool
 vyre_status vulkan_executable_make(vulkan_device *device, const vyre_program *program,
                                    const uint8_t *artifact, size_t artifact_size,
                                    vyre_strbuf *out_artifact, vulkan_executable **out_executable) {
-    return make(device, program, false, false, artifact, artifact_size, out_artifact,
-                out_executable);
+    return make(device, program, 0, false, artifact, artifact_size, out_artifact, out_executable);
 }
 
 vyre_status vulkan_executable_make_plain(vulkan_device *device, const vyre_program *program,
                                          vulkan_executable **out_executable) {
-    return make(device, program, false, true, NULL, 0, NULL, out_executable);
+    return make(device, program, VULKAN_STOPS, true, NULL, 0, NULL, out_executable);
 }
 
-vyre_status vulkan_executable_general(vulkan_executable *executable,
+vyre_status vulkan_executable_variant(vulkan_executable *executable,
+                                      const vyre_dispatch_config *config,
                                       vulkan_executable **out_executable) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    const uint64_t *grid = config->grid;
+    bool is_general = grid[0] || grid[1] || grid[2];
+    unsigned variant = executable->variant | (is_general ? (unsigned)VULKAN_GENERAL : 0) |
+                       (config->timeout_ns ? (unsigned)VULKAN_STOPS : 0);
+    vulkan_executable **kept = &executable->variants[variant];
     vyre_status status = VYRE_OK;
-    if (executable->is_general) {
+    if (variant == executable->variant) {
         *out_executable = executable;
         return VYRE_OK;
     }
     pthread_mutex_lock(&lock);
-    if (!executable->general) {
-        status = make(executable->device, executable->program, true, false, NULL, 0, NULL,
-                      &executable->general);
+    if (!*kept) {
+        status = make(executable->device, executable->program, variant, false, NULL, 0, NULL, kept);
     }
-    *out_executable = executable->general;
+    *out_executable = *kept;
     pthread_mutex_unlock(&lock);
     return status;
 }

@@ -3,6 +3,7 @@
 #ifndef VYRE_VULKAN_EXECUTABLE_H
 #define VYRE_VULKAN_EXECUTABLE_H
 
+#include <vyre/backend.h>
 #include <vyre/program.h>
 
 #include "backend/vulkan/device.h"
@@ -12,6 +13,14 @@ typedef struct vulkan_phase {
     VkPipeline pipeline; /* VK_NULL_HANDLE: not on the device any more */
     spirv_phase_info info;
 } vulkan_phase;
+
+/* The code of a program is compiled for most runs, and when it comes to that for others, in any
+ * combination. */
+enum {
+    VULKAN_GENERAL = 1, /* runs whose config brings a domain */
+    VULKAN_STOPS = 2,   /* runs with a timeout: its loops look at the stop word */
+    VULKAN_VARIANTS = 4 /* such combinations */
+};
 
 struct vulkan_executable {
     vulkan_device *device;
@@ -25,11 +34,11 @@ struct vulkan_executable {
     bool has_while;        /* the host looks at memory to know how it goes on */
     bool swaps;            /* arrays */
     bool has_counters;     /* phases with counters of their own */
-    bool is_general;       /* it runs any domain */
+    unsigned variant;      /* what else it can do */
     size_t code_bytes;
-    vulkan_block *constants;    /* what frames call so; NULL: none */
-    vulkan_executable *general; /* such code for the same program, once a run asked for it */
-    vulkan_executable *next, *previous; /* of the device */
+    vulkan_block *constants;                      /* what frames call so; NULL: none */
+    vulkan_executable *variants[VULKAN_VARIANTS]; /* each from its first run on, or NULL */
+    vulkan_executable *next, *previous;           /* of the device */
 };
 
 /* Takes the code from an artifact that fits. Where there is none it is compiled, and
@@ -42,11 +51,16 @@ VYRE_MUST_USE vyre_status vulkan_executable_make(vulkan_device *device, const vy
 VYRE_MUST_USE vyre_status vulkan_executable_make_plain(vulkan_device *device,
                                                        const vyre_program *program,
                                                        vulkan_executable **out_executable);
-/* The code for runs whose config brings a domain. It lives as long as `executable`. */
-VYRE_MUST_USE vyre_status vulkan_executable_general(vulkan_executable *executable,
+/* The code for a run with this config. It lives as long as `executable`. */
+VYRE_MUST_USE vyre_status vulkan_executable_variant(vulkan_executable *executable,
+                                                    const vyre_dispatch_config *config,
                                                     vulkan_executable **out_executable);
 vulkan_executable *vulkan_executable_retain(vulkan_executable *executable);
 void vulkan_executable_release(vulkan_executable *executable); /* NULL is allowed */
+
+/* A pipeline of the entry point `main`. `subgroup`: the width that it needs, 0 for any. */
+VkResult vulkan_pipeline_make(vulkan_device *device, VkPipelineCache cache, uint32_t subgroup,
+                              const spirv_module *from, VkPipeline *out_pipeline);
 
 /* Takes the code of all off the device; nothing runs it. */
 void vulkan_executables_unload(vulkan_device *device);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "backend/vulkan/executable.h"
 #include "base/alloc.h"
 #include "base/status.h"
 #include "ir/program.h"
@@ -10,7 +11,7 @@
 #include "store/artifact.h"
 
 /* Grows whenever the same program becomes other code by this version of the library. */
-enum { ARTIFACT_VERSION = 2 };
+enum { ARTIFACT_VERSION = 4 };
 
 static vyre_status make_room(vulkan_code *code, uint32_t phase_count) {
     memset(code, 0, sizeof *code);
@@ -48,10 +49,12 @@ static vyre_status copy_data(vulkan_code *code, const vyre_program *lowered) {
 }
 
 vyre_status vulkan_code_write(const vulkan_device *device, const vyre_program *program,
-                              bool general, bool is_plain, vulkan_code *out_code) {
+                              unsigned variant, bool is_plain, vulkan_code *out_code) {
     vyre_program *shared = NULL, *lowered = NULL;
     spirv_target target = device->target;
+    bool general = variant & VULKAN_GENERAL;
     target.general = general;
+    target.polls = variant & VULKAN_STOPS;
     vyre_status status = make_room(out_code, vyre_program_ir(program)->phase_count);
     status = status ? status : vyre_subgroups_share(program, device->keep_widths, &shared);
     const vyre_program *from = shared ? shared : program;
@@ -74,7 +77,7 @@ typedef struct head {
     uint32_t version, phase_count, semantics, api;
     uint32_t f32, f64, rounds, keeps_nan, keeps_denorms, flags;
     uint64_t widths;
-    uint32_t most_turns, reserved;
+    uint32_t most_turns, push_bytes;
     char identity[sizeof((vulkan_info *)0)->identity];
     char padding[8 - sizeof((vulkan_info *)0)->identity % 8];
 } head;
@@ -108,8 +111,10 @@ static head make_head(const vulkan_device *device, uint32_t phase_count) {
     made.flags = (uint32_t)t->vulkan_model | (uint32_t)t->storage8 << 1 |
                  (uint32_t)t->storage16 << 2 | (uint32_t)t->int8 << 3 | (uint32_t)t->int16 << 4 |
                  (uint32_t)t->f64 << 5 | (uint32_t)t->atomics64 << 6 |
-                 (uint32_t)t->shared_atomics64 << 7 | (uint32_t)t->no_fences << 8;
+                 (uint32_t)t->shared_atomics64 << 7 | (uint32_t)t->no_fences << 8 |
+                 (uint32_t)t->polls << 9;
     made.most_turns = t->most_turns;
+    made.push_bytes = t->push_bytes;
     made.widths = device->keep_widths;
     memcpy(made.identity, device->info.identity, sizeof made.identity);
     return made;

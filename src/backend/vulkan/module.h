@@ -17,10 +17,10 @@ typedef struct vulkan_code {
     size_t cache_bytes;
 } vulkan_code;
 
-/* Lowers, corrects and writes. `general`: for runs whose config brings a domain. Free with
+/* Lowers, corrects and writes. `variant`: VULKAN_ bits of what else the code can do. Free with
  * vulkan_code_free, after a failure, too. */
 VYRE_MUST_USE vyre_status vulkan_code_write(const vulkan_device *device,
-                                            const vyre_program *program, bool general,
+                                            const vyre_program *program, unsigned variant,
                                             bool is_plain, vulkan_code *out_code);
 void vulkan_code_free(vulkan_code *code);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/spirv/emit.h"
 #include "base/alloc.h"
 #include "base/status.h"
 #include "store/recall.h"
@@ -166,6 +167,7 @@ static void look_at(const vulkan_instance *vulkan, VkPhysicalDevice handle, vulk
     memcpy(info->most_size, limits->maxComputeWorkGroupSize, sizeof info->most_size);
     memcpy(info->most_groups, limits->maxComputeWorkGroupCount, sizeof info->most_groups);
     info->most_invocations = limits->maxComputeWorkGroupInvocations;
+    info->push_bytes = (uint32_t)least(limits->maxPushConstantsSize, SPIRV_MOST_PUSH);
     info->most_shared_bytes = limits->maxComputeSharedMemorySize;
     info->timestamp_ns = limits->timestampPeriod;
     look_at_memory(vulkan, info);

@@ -22,6 +22,7 @@ typedef struct vulkan_info {
 
     uint32_t most_size[3], most_invocations, most_groups[3];
     uint32_t most_shared_bytes;
+    uint32_t push_bytes; /* of push constants, at most as many as are of use */
     uint64_t most_buffer_bytes;
     uint64_t memory_bytes;     /* of the largest heap of its own */
     uint64_t import_alignment; /* of host memory that it can use in place; 0: it cannot */

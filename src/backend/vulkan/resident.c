@@ -218,16 +218,13 @@ static vyre_status put(vulkan_run *run, const uint64_t *buffers) {
 
 vyre_status vulkan_resident_enqueue(vulkan_executable *executable, const vyre_call *call,
                                     const uint64_t *buffers, uint64_t *out_ticket) {
-    const uint64_t *grid = call->config->grid;
     vulkan_run run;
     vyre_timing timing;
     *out_ticket = 0;
     if (executable->has_while || call->config->timeout_ns) {
         return vulkan_resident_run(executable, call, buffers, &timing);
     }
-    if (grid[0] || grid[1] || grid[2]) {
-        VYRE_TRY(vulkan_executable_general(executable, &executable));
-    }
+    VYRE_TRY(vulkan_executable_variant(executable, call->config, &executable));
     VYRE_TRY(vulkan_run_init(&run, executable, call, NULL));
     vyre_status status = put(&run, buffers);
     if (!status) {

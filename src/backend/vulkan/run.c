@@ -3,16 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/vulkan/counting.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "ir/lookup.h"
 #include "ir/program.h"
-#include "pass/walk.h"
 #include "runtime/places.h"
 #include "runtime/plan.h"
 
-/* Phases in one submission, and workgroups of a phase whose domain only the device knows. */
+/* Phases in one submission, and workgroups of a phase that take their groups in order or whose
+ * domain is from memory. */
 enum { MOST_DISPATCHES = 1024, ROOM_GROUPS = 4096 };
 
 static void put_u64(const vulkan_run *run, uint32_t at, uint64_t value) {
@@ -210,65 +211,120 @@ static uint64_t product(const uint64_t groups[3]) {
     return all;
 }
 
-/* The grid that covers the groups: kernels go on with the next that nobody has. */
-static void fold(const vulkan_run *run, const spirv_phase_info *phase, bool is_from_memory,
-                 const uint64_t groups[3], uint32_t out_grid[3]) {
-    const uint32_t *most = run->device->info.most_groups;
+/* Workgroups that a launch may have: kernels go on with the next group that nobody has. */
+static void find_most(const vulkan_run *run, const spirv_phase_info *phase, uint64_t out_most[3]) {
     /* One workgroup alone never waits for another in a loop, which a driver might end. */
-    uint64_t room = phase->ordered && run->device->target.most_turns ? 1 : ROOM_GROUPS;
+    uint64_t room = run->device->target.most_turns ? 1 : ROOM_GROUPS;
     for (int i = 0; i < 3; i++) {
-        uint64_t size = phase->ordered ? (i ? 1 : at_most(product(groups), room)) : groups[i];
-        size = at_most(size, most[i]);
-        if (is_from_memory) {
-            size = at_most(size, room);
-            room = room / size ? room / size : 1;
-        }
-        out_grid[i] = (uint32_t)size;
+        uint64_t most = run->device->info.most_groups[i];
+        out_most[i] = phase->ordered ? i ? 1 : at_most(room, most) : most;
     }
 }
 
-/* Where a domain from memory is read from: the array, or a copy where the phase overwrites it. */
-static vyre_status find_element(vulkan_run *run, uint32_t index) {
-    const vyre_ir *ir = run->executable->ir;
-    const spirv_layout *layout = &run->executable->layout;
-    const vyre_phase *row = &ir->phases[index];
+/* What counts the groups of a domain from memory, for a frame at an address. */
+static spirv_count count_of(const vulkan_run *run, uint32_t index, const uint32_t tile[3],
+                            uint64_t frame) {
+    const vyre_phase *row = &run->executable->ir->phases[index];
+    const spirv_phase_info *phase = &run->executable->phases[index].info;
     uint32_t array = row->from_resource;
+    vyre_type type = (vyre_type)run->executable->ir->resources[array].type;
     uint64_t element = size_of(run, row->from_index), length = array_length(run, array);
-    uint32_t bytes = vyre_type_bytes((vyre_type)ir->resources[array].type);
-    uint64_t count = element < length ? at_most(length - element, row->dimensions) : 0;
     const vulkan_place *place = &run->places[array];
-    uint64_t from = count ? address_of(place) + element * bytes : 0;
-    if (from && vyre_phase_writes(ir, index, array)) {
-        void *copy;
-        uint64_t to;
-        VYRE_TRY(vulkan_batch_frame(run->batch, count * bytes, &copy, &to));
-        vulkan_block *frames = run->batch->frames;
-        order(run);
-        vulkan_put_copy(run->batch, frames, to - vulkan_block_address(frames), place->block,
-                        place->offset + element * bytes, count * bytes);
-        run->is_dirty = true;
-        from = to;
-    }
-    put_u64(run, layout->from, from);
-    put_u64(run, layout->groups, count);
-    return VYRE_OK;
+    uint32_t bytes = vyre_type_bytes(type);
+    spirv_count count = {
+        .present = element < length ? at_most(length - element, row->dimensions) : 0,
+        .dimensions = row->dimensions,
+        .bytes = bytes,
+        .is_signed = vyre_lookup_class(type) == VYRE_CLASS_SIGNED,
+        .field = frame + run->executable->layout.domain,
+        .tile = {tile[0], tile[1], tile[2]},
+        .room = ROOM_GROUPS,
+        .ordered = phase->ordered,
+    };
+    count.from = count.present ? address_of(place) + element * bytes : 0;
+    find_most(run, phase, count.most);
+    return count;
 }
 
-static vyre_status record(vulkan_run *run, const vulkan_phase *phase, const uint32_t grid[3]) {
+/* A phase whose grid only the device knows: it counts the groups, then launches them. */
+static vyre_status record_counted(vulkan_run *run, uint32_t index, const uint32_t tile[3]) {
+    uint32_t bytes = run->executable->layout.bytes;
+    uint8_t *frame;
+    uint64_t address;
+    VYRE_TRY(
+        vulkan_batch_frame(run->batch, bytes + sizeof(spirv_count), (void **)&frame, &address));
+    memcpy(frame, run->frame, bytes);
+    const spirv_count count = count_of(run, index, tile, address);
+    memcpy(frame + bytes, &count, sizeof count);
+    order(run);
+    vulkan_put_counting(run->batch, address + bytes);
+    vulkan_put_pipeline(run->batch, run->executable->phases[index].pipeline, address);
+    vulkan_put_indirect(run->batch, address + bytes);
+    run->is_dirty = true;
+    run->dispatches++;
+    return run->dispatches < MOST_DISPATCHES ? VYRE_OK : finish_part(run);
+}
+
+/* One launch of the frame at hand. */
+static vyre_status launch(vulkan_run *run, const vulkan_phase *phase, bool is_pushed,
+                          const uint32_t grid[3]) {
     const vulkan_table *vk = &run->device->vk;
     uint32_t bytes = run->executable->layout.bytes;
     VkCommandBuffer commands = run->batch->commands;
-    void *frame;
+    const void *pushed = run->frame;
     uint64_t address;
-    VYRE_TRY(vulkan_batch_frame(run->batch, bytes, &frame, &address));
-    memcpy(frame, run->frame, bytes);
-    order(run);
+    if (!is_pushed) {
+        void *frame;
+        VYRE_TRY(vulkan_batch_frame(run->batch, bytes, &frame, &address));
+        memcpy(frame, run->frame, bytes);
+        pushed = &address;
+        bytes = sizeof address;
+    }
     vk->vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, phase->pipeline);
-    vk->vkCmdPushConstants(commands, run->device->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                           sizeof address, &address);
+    vk->vkCmdPushConstants(commands, run->device->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes,
+                           pushed);
     vk->vkCmdDispatch(commands, grid[0], grid[1], grid[2]);
-    run->is_dirty = true;
     run->dispatches++;
+    return VYRE_OK;
+}
+
+/* The next part of a grid, as large as the device can. False behind the last. */
+static bool next_part(const uint64_t groups[3], const uint32_t most[3], uint32_t first[3],
+                      uint32_t grid[3]) {
+    for (int i = 0; i < 3; i++) {
+        if (grid[i] && first[i] + (uint64_t)grid[i] < groups[i]) {
+            first[i] += grid[i];
+            grid[i] = (uint32_t)at_most(groups[i] - first[i], most[i]);
+            return true;
+        }
+        first[i] = 0;
+        grid[i] = (uint32_t)at_most(groups[i], most[i]);
+    }
+    return false;
+}
+
+/* A phase whose grid the host knows: all groups, in as many launches as it takes. */
+static vyre_status record_known(vulkan_run *run, uint32_t index, const uint64_t groups[3]) {
+    const vulkan_phase *phase = &run->executable->phases[index];
+    const spirv_layout *layout = &run->executable->layout;
+    const uint32_t *most = run->device->info.most_groups;
+    uint64_t in_order[3];
+    bool is_pushed =
+        spirv_is_pushed(layout, &run->device->target, &run->executable->ir->phases[index]);
+    uint32_t first[4] = {0}, grid[3] = {0};
+    bool more = !next_part(groups, most, first, grid);
+    order(run);
+    while (more) {
+        if (phase->info.ordered) {
+            find_most(run, &phase->info, in_order);
+            grid[0] = (uint32_t)at_most(product(groups), in_order[0]);
+            grid[1] = grid[2] = 1;
+        }
+        memcpy(run->frame + layout->first, first, sizeof first);
+        VYRE_TRY(launch(run, phase, is_pushed, grid));
+        more = !phase->info.ordered && next_part(groups, most, first, grid);
+    }
+    run->is_dirty = true;
     return run->dispatches < MOST_DISPATCHES ? VYRE_OK : finish_part(run);
 }
 
@@ -276,11 +332,9 @@ static vyre_status run_phase(vulkan_run *run, uint32_t index) {
     const vyre_ir *ir = run->executable->ir;
     const spirv_layout *layout = &run->executable->layout;
     const vulkan_phase *phase = &run->executable->phases[index];
-    bool is_from_memory = ir->phases[index].from_resource != VYRE_NONE;
     const vyre_grid grid = vyre_call_grid(ir, run->call, index, iterations_of(run), NULL);
     spirv_shape shape = spirv_shape_of(&ir->phases[index], &phase->info, grid.domain);
     uint64_t groups[3];
-    uint32_t sizes[3];
     VYRE_TRY(check_stop(run));
     for (int i = 0; i < 3; i++) {
         groups[i] = grid.domain[i] / shape.tile[i] + (grid.domain[i] % shape.tile[i] != 0);
@@ -300,11 +354,8 @@ static vyre_status run_phase(vulkan_run *run, uint32_t index) {
             run->counters
                 ? vulkan_block_address(run->counters) + (uint64_t)index * SPIRV_COUNTER_BYTES
                 : 0);
-    fold(run, &phase->info, is_from_memory, groups, sizes);
-    if (is_from_memory) {
-        VYRE_TRY(find_element(run, index));
-    }
-    return record(run, phase, sizes);
+    return ir->phases[index].from_resource == VYRE_NONE ? record_known(run, index, groups)
+                                                        : record_counted(run, index, shape.tile);
 }
 
 /* Steps */
