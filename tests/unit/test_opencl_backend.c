@@ -33,6 +33,17 @@ static void expect_reference(vyre_device *device, const char *text, const vyre_i
     vyre_program_release(program);
 }
 
+/* All invocations of a workgroup update the same elements, in each way; the last ones in loops. */
+#define UPDATES(type)                                                                              \
+    "program updates(x: buffer<u32>, y: out buffer<" type ">[9 * 5]) over 160 workgroup 32 { "     \
+    "shared s: " type "[9]; if lid == 0 { s[3] = ~" type "(0); } barrier; "                        \
+    "let v = " type "(gid * 2654435761); "                                                         \
+    "atomic_add(s[0], v); atomic_sub(s[1], v); atomic_or(s[2], " type "(1) << (lid % 29)); "       \
+    "atomic_and(s[3], ~(" type "(1) << (lid % 5))); atomic_xor(s[4], v); atomic_min(s[5], v); "    \
+    "atomic_max(s[6], v); for i in 0..lid { atomic_add(s[7], v); } "                               \
+    "if atomic_exchange(s[8], v) == v { atomic_cas(s[8], v, " type "(7)); } barrier; "             \
+    "if lid < 8 { atomic_add(y[wid * 9 + lid], s[lid], relaxed, workgroup); } }"
+
 static const char *const texts[] = {
     TWICE,
     "program some(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x { "
@@ -60,6 +71,21 @@ static const char *const texts[] = {
     "y[gid] = f16(x[gid]) * f16(0.3) + f16(1.0); }",
     "program lanes(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x workgroup 32 { "
     "let v = subgroup_inclusive_add(x[gid]); if in_domain { y[gid] = v; } }",
+    /* Neighbours, all at one time, if a compiler took them for strangers. */
+    "program meet(x: buffer<u32>, y: out buffer<u32>[64]) over 1024 workgroup 256 { "
+    "shared s: u32[16]; atomic_add(s[gid * gid % 16], gid); barrier; "
+    "if lid < 16 { y[wid * 16 + lid] = s[lid]; } }",
+    "program meet(x: buffer<u32>, y: out buffer<u32>[4]) over 1024 workgroup 256 { "
+    "atomic_add(y[wid], gid, relaxed, workgroup); }",
+    UPDATES("u32"),
+    UPDATES("i32"),
+    UPDATES("u64"),
+    UPDATES("i64"),
+    /* Ranges that end where their type does. */
+    "program ends(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x { var n = 0u; "
+    "for i in (0u - x[gid])..0xffff_ffff { n += i; if n % 7 == 3 { break; } } "
+    "for i in 120i8..127i8 { n += u32(i); } for i in i64(gid)..3 { n += u32(i) + 5; } "
+    "for i in -3i32..2i32 { n = n * 3 + u32(i); } y[gid] = n; }",
 };
 enum { TEXTS = sizeof texts / sizeof *texts };
 
@@ -75,6 +101,66 @@ static void the_bytes_are_the_references(void **state) {
             expect_reference(device, texts[i], &input, 1);
         }
     }
+    vyre_device_release(device);
+}
+
+/* NaNs of all kinds give the canonical one; all else stays, to the bit. */
+static void nans_are_canonical(void **state) {
+    (void)state;
+    static const uint32_t narrow[] = {0,          0x80000000, 1,          0x80000001, 0x007fffff,
+                                      0x3f800000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000,
+                                      0x7f800001, 0xff800001, 0x7fc00000, 0xffc00000, 0x7fffffff,
+                                      0xffffffff, 0x7fa55555, 0xffe12345};
+    static const uint64_t wide[] = {0,
+                                    0x8000000000000000,
+                                    1,
+                                    0x800fffffffffffff,
+                                    0x3ff0000000000000,
+                                    0xffefffffffffffff,
+                                    0x7ff0000000000000,
+                                    0xfff0000000000000,
+                                    0x7ff0000000000001,
+                                    0xfff0000000000001,
+                                    0x7ff8000000000000,
+                                    0xfff8000000000000,
+                                    0x7fffffffffffffff,
+                                    0xffffffffffffffff};
+    static const char *const sums[] = {
+        "program sums(x: buffer<f32>, y: out buffer<f32>[len(x) * len(x)]) over len(x) * len(x) { "
+        "let a = x[gid % len(x)]; let b = x[gid / len(x)]; "
+        "y[gid] = select(gid % 2 == 0, a * b, a + b); }",
+        "program loops(x: buffer<f32>, y: out buffer<f32>[len(x) * 2]) over x { var a = x[gid]; "
+        "for i in 0..gid % 3 { a = a * x[i] - x[gid]; } y[gid] = a; y[len(x) + gid] = -x[gid]; }"};
+    static const char *const wide_sums =
+        "program sums(x: buffer<f64>, y: out buffer<f64>[len(x) * len(x)]) over len(x) * len(x) { "
+        "let a = x[gid % len(x)]; let b = x[gid / len(x)]; "
+        "y[gid] = select(gid % 2 == 0, a * b, a + b); }";
+    vyre_device *device = open_opencl();
+    const vyre_input input = {narrow, sizeof narrow}, wide_input = {wide, sizeof wide};
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+        expect_reference(device, sums[i], &input, 1);
+    }
+    expect_reference(device, wide_sums, &wide_input, 1);
+    vyre_device_release(device);
+}
+
+/* Few entries of a CPU's tables cover them. */
+static void large_buffers_begin_with_a_huge_page(void **state) {
+    (void)state;
+    enum { LARGE = 4 << 20, HUGE_PAGE = 2 << 20 };
+    vyre_device *device = open_opencl();
+    vyre_resident buffer;
+    vyre_memory memory;
+    uint64_t last = 1;
+    expect_ok(vyre_resident_allocate(device, LARGE, &buffer));
+    vyre_status status = vyre_resident_memory(device, buffer, &memory);
+    if (!status) { /* a CPU's */
+        assert_int_equal(memory.address % HUGE_PAGE, 0);
+    }
+    vyre_status_free(status);
+    expect_ok(vyre_resident_read(device, buffer, LARGE - sizeof last, &last, sizeof last));
+    assert_int_equal(last, 0);
+    expect_ok(vyre_resident_free(device, buffer));
     vyre_device_release(device);
 }
 
@@ -357,6 +443,8 @@ int main(int argc, char **argv) {
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bytes_are_the_references),
+        cmocka_unit_test(nans_are_canonical),
+        cmocka_unit_test(large_buffers_begin_with_a_huge_page),
         cmocka_unit_test(runs_in_place_touch_nothing_else),
         cmocka_unit_test(enqueued_runs_keep_their_order),
         cmocka_unit_test(runs_end_in_time),

@@ -364,6 +364,106 @@ static void wide_atomics_need_both_extensions(void **state) {
     vyre_program_release(program);
 }
 
+/* A program as OpenCL C. */
+static vyre_strbuf text_of(const char *source, const opencl_target *target) {
+    vyre_program *program = contract_program(source), *lowered;
+    const vyre_corrections none = {0};
+    opencl_phase_info info = {0};
+    vyre_strbuf text = {0};
+    expect_ok(opencl_lower(program, &none, true, &lowered));
+    expect_ok(opencl_emit(lowered, target, &text, &info));
+    opencl_infos_free(&info, 1);
+    vyre_program_release(lowered);
+    vyre_program_release(program);
+    return text;
+}
+
+static size_t count_of(const vyre_strbuf *text, const char *part) {
+    size_t count = 0;
+    for (const char *at = strstr(text->data, part); at; at = strstr(at + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+/* Compilers of devices take time for each function. */
+static void functions_are_there_if_they_are_called(void **state) {
+    (void)state;
+#define OVER "(x: buffer<f32>, y: out buffer<u64>[len(x)]) over x { let v = x[gid]; "
+    static const struct {
+        const char *source, *functions[2];
+    } rows[] = {
+        {"program none" OVER "y[gid] = u64(bitcast<u32>(v + 1.0)); }", {NULL, NULL}},
+        {"program less" OVER "y[gid] = u64(bitcast<u32>(min(v, 2.0))); }", {"vyre_min_float"}},
+        {"program more" OVER "y[gid] = u64(bitcast<u32>(max(v, 2.0))); }", {"vyre_max_float"}},
+        {"program cut" OVER "y[gid] = u64(i16(v)); }", {"vyre_short_of_float"}},
+        {"program wide" OVER "y[gid] = u64(f64(v) * 3.0); }", {"vyre_ulong_of_double"}},
+        {"program turn" OVER "y[gid] = u64(reverse_bits(u32(gid))); }", {"vyre_reverse_32"}},
+        {"program turns" OVER "y[gid] = reverse_bits(u64(gid)); }",
+         {"vyre_reverse_32", "vyre_reverse_64"}},
+    };
+#undef OVER
+    const opencl_target target = opencl_any_target();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        vyre_strbuf text = text_of(rows[i].source, &target);
+        size_t count = 0;
+        for (int k = 0; k < 2 && rows[i].functions[k]; k++) {
+            assert_true(count_of(&text, rows[i].functions[k]) >= 2); /* it is called, too */
+            count++;
+        }
+        assert_int_equal(count_of(&text, "static inline"), count);
+        vyre_strbuf_free(&text);
+    }
+}
+
+/* Where one thread runs a workgroup, updates of its own elements need no atomics, unless they order
+ * other accesses. */
+static void updates_of_one_thread_are_plain(void **state) {
+    (void)state;
+    static const struct {
+        const char *source;
+        bool is_plain;
+    } rows[] = {
+        {"program a(y: out buffer<u32>[1]) over 64 workgroup 64 { shared s: u32[1]; "
+         "atomic_add(s[0], 1); barrier; y[0] = s[0]; }",
+         true},
+        {"program b(y: out buffer<u32>[1]) over 64 workgroup 64 { "
+         "atomic_max(y[0], gid, relaxed, workgroup); }",
+         true},
+        {"program c(y: out buffer<u32>[1]) over 64 workgroup 64 { atomic_max(y[0], gid); }", false},
+        {"program d(y: out buffer<u32>[1]) over 64 workgroup 64 { shared s: u32[1]; "
+         "atomic_add(s[0], 1, acq_rel, workgroup); barrier; y[0] = s[0]; }",
+         false},
+    };
+    opencl_target target = opencl_any_target();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int is_serial = 0; is_serial < 2; is_serial++) {
+            target.is_serial = is_serial;
+            vyre_strbuf text = text_of(rows[i].source, &target);
+            bool is_plain = is_serial && rows[i].is_plain;
+            assert_int_equal(count_of(&text, "atomic_fetch_"), !is_plain);
+            assert_int_equal(count_of(&text, "__atomic_signal_fence"), is_plain);
+            vyre_strbuf_free(&text);
+        }
+    }
+}
+
+/* PoCL begins to look for vectors within an invocation at comparisons. */
+static void nans_become_canonical_without_comparisons(void **state) {
+    (void)state;
+    opencl_target target = opencl_any_target();
+    for (int by_extremes = 0; by_extremes < 2; by_extremes++) {
+        target.nan_by_extremes = by_extremes;
+        vyre_strbuf text =
+            text_of("program sums(x: buffer<f32>, y: out buffer<f32>[len(x)]) over x { "
+                    "y[gid] = x[gid] + 1.0; }",
+                    &target);
+        assert_int_equal(count_of(&text, "!="), !by_extremes);
+        assert_int_equal(count_of(&text, "__builtin_fmaxf"), by_extremes);
+        vyre_strbuf_free(&text);
+    }
+}
+
 static void old_versions_are_left_out(void **state) {
     (void)state;
     assert_false(opencl_driver_suits("OpenCL 1.1 Old Driver 7"));
@@ -395,6 +495,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(options_are_named_where_code_is_refused),
         cmocka_unit_test(careless_options_are_refused),
         cmocka_unit_test(wide_atomics_need_both_extensions),
+        cmocka_unit_test(functions_are_there_if_they_are_called),
+        cmocka_unit_test(updates_of_one_thread_are_plain),
+        cmocka_unit_test(nans_become_canonical_without_comparisons),
         cmocka_unit_test(old_versions_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,6 +152,19 @@ static bool is_of_bits(uint32_t op) {
            op == VYRE_OP_ABS || op == VYRE_OP_COPYSIGN;
 }
 
+void opencl_emit_canonical(emit *e, vyre_type type, const char *name) {
+    bool is_absent = type == VYRE_TYPE_F64 && !e->target->has_f64;
+    bool calls = e->target->nan_by_extremes && !is_absent;
+    if (calls) {
+        e->functions |=
+            OPENCL_FUNCTION(type == VYRE_TYPE_F64 ? OPENCL_CANONICAL_F64 : OPENCL_CANONICAL_F32);
+    }
+    opencl_begin(e);
+    vyre_strbuf_printf(&e->code, "%s = ", name);
+    opencl_write_canonical(&e->code, type, calls, name);
+    vyre_strbuf_puts(&e->code, ";\n");
+}
+
 static void write_pure(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     vyre_type result = vyre_inst_type(i);
@@ -176,11 +189,9 @@ static void write_pure(emit *e, uint32_t inst) {
         e->fix = is_known ? "use f32, or another backend" : e->fix;
     }
     vyre_strbuf_puts(&e->code, ";\n");
+    e->functions |= opencl_functions_of(vyre_inst_op(i), type, result);
     if (settles) {
-        opencl_begin(e);
-        vyre_strbuf_printf(&e->code, "%s = ", value.text);
-        opencl_write_canonical(&e->code, result, value.text);
-        vyre_strbuf_puts(&e->code, ";\n");
+        opencl_emit_canonical(e, result, value.text);
     }
 }
 
@@ -449,11 +460,7 @@ static void put_head(const emit *e, vyre_strbuf *out) {
     if (target->has_atomics64_extended) {
         vyre_strbuf_puts(out, "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable\n");
     }
-    if (target->order == OPENCL_ORDER_FENCE) {
-        vyre_strbuf_puts(out, "static inline void vyre_fence(void) {\n"
-                              "    asm volatile(\"membar.gl;\" ::: \"memory\");\n}\n");
-    }
-    opencl_write_functions(out, target->has_f64);
+    opencl_write_functions(out, e->functions);
     opencl_emit_constants(e->ir, out);
     vyre_strbuf_putc(out, '\n');
 }
@@ -482,16 +489,19 @@ vyre_status opencl_emit(const vyre_program *program, const opencl_target *target
     bool made = e && used;
     const char *lack = NULL, *fix = NULL;
     vyre_op unknown = VYRE_OP_NONE;
+    vyre_strbuf kernels = {0};
     if (made) {
         e->ir = ir;
         e->target = target;
         e->used = used;
-        vyre_strbuf_printf(out_text, "// %s\n", vyre_program_name(program));
-        put_head(e, out_text);
         for (uint32_t i = 0; i < ir->phase_count && made; i++) {
             e->info = &out_infos[i];
-            made = write_phase(e, i, out_text);
+            made = write_phase(e, i, &kernels);
         }
+        vyre_strbuf_printf(out_text, "// %s\n", vyre_program_name(program));
+        put_head(e, out_text);
+        vyre_strbuf_puts(out_text, vyre_strbuf_string(&kernels));
+        made = made && !out_text->failed;
         lack = e->lack;
         fix = e->fix;
         unknown = e->unknown;
@@ -499,6 +509,7 @@ vyre_status opencl_emit(const vyre_program *program, const opencl_target *target
         vyre_vec_free(&e->parameters);
         vyre_vec_free(&e->assumptions);
     }
+    vyre_strbuf_free(&kernels);
     vyre_free(e);
     vyre_free(used);
     if (!made) {

@@ -77,6 +77,8 @@ typedef struct opencl_target {
     bool is_covered; /* without a workgroup clause, exactly the domain is launched */
     bool general;    /* phases may run over more than the domain that is theirs */
     bool polls;      /* loops that may run for long look at the stop word */
+    bool is_serial;  /* one thread runs a workgroup, and its invocations take turns at barriers */
+    bool nan_by_extremes; /* NaNs become canonical without comparisons, by functions of clang */
 } opencl_target;
 
 /* A device with all that can be asked for: for texts that nobody runs. */

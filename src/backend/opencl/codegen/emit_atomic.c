@@ -10,7 +10,8 @@ typedef struct access {
     uint32_t inst;
     vyre_type type;
     vyre_ordering ordering;
-    bool is_shared, is_wide;
+    bool is_own; /* of the workgroup alone */
+    bool is_wide;
     const char *place, *scope;
     char pointer[48]; /* the type of a pointer to the element */
     opencl_name value, desired;
@@ -89,16 +90,72 @@ static void write_swap(emit *e, const access *a) {
                 order_name(failure_order(a->ordering)), a->scope);
 }
 
+/* The operation that an update does; none if it takes no old value. */
+static vyre_op plain_op(vyre_op op) {
+    switch (op) {
+    case VYRE_OP_ATOMIC_ADD: return VYRE_OP_ADD;
+    case VYRE_OP_ATOMIC_SUB: return VYRE_OP_SUB;
+    case VYRE_OP_ATOMIC_AND: return VYRE_OP_AND;
+    case VYRE_OP_ATOMIC_OR: return VYRE_OP_OR;
+    case VYRE_OP_ATOMIC_XOR: return VYRE_OP_XOR;
+    case VYRE_OP_ATOMIC_MIN: return VYRE_OP_MIN;
+    case VYRE_OP_ATOMIC_MAX: return VYRE_OP_MAX;
+    case VYRE_ONE_OF(ATOMIC_EXCHANGE, ATOMIC_LOAD, ATOMIC_STORE, ATOMIC_CAS):
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE):
+        break;
+    }
+    return VYRE_OP_NONE;
+}
+
+/* What an update makes of the old value. */
+static void write_update(emit *e, const access *a, const char *old) {
+    vyre_op op = vyre_inst_op(&e->ir->insts[a->inst]);
+    if (op == VYRE_OP_ATOMIC_CAS) {
+        vyre_strbuf_printf(&e->code, "%s == %s ? %s : %s", old, a->value.text, a->desired.text,
+                           old);
+    } else if (op == VYRE_OP_ATOMIC_EXCHANGE) {
+        vyre_strbuf_puts(&e->code, a->value.text);
+    } else if (!opencl_write_op(&e->code, plain_op(op), a->type, a->type, old, a->value.text,
+                                NULL)) {
+        e->unknown = op;
+    }
+}
+
+/* An update that nobody else can come between. A fence for the compiler alone, which gives no
+ * instruction, keeps it from making vectors of invocations that may meet at one element. */
+static void write_serial(emit *e, const access *a) {
+    opencl_name old = opencl_value(a->inst);
+    opencl_line(e, "    %s = %s;", old.text, a->place);
+    opencl_begin(e);
+    vyre_strbuf_printf(&e->code, "    %s = ", a->place);
+    write_update(e, a, old.text);
+    vyre_strbuf_puts(&e->code, ";\n");
+    opencl_line(e, "    __atomic_signal_fence(__ATOMIC_SEQ_CST);");
+}
+
+/* Whether an update meets only those of invocations that take turns with its own. */
+static bool is_serial(const emit *e, const access *a) {
+    uint32_t op = e->ir->insts[a->inst].op;
+    return e->target->is_serial && a->ordering == VYRE_ORDERING_RELAXED && a->is_own &&
+           op != VYRE_OP_ATOMIC_LOAD && op != VYRE_OP_ATOMIC_STORE;
+}
+
 static void write_access(emit *e, const access *a, bool gives) {
     bool is_new = e->target->order == OPENCL_ORDER_C11;
     bool is_swap = e->ir->insts[a->inst].op == VYRE_OP_ATOMIC_CAS;
     bool releases = a->ordering >= VYRE_ORDERING_RELEASE, relaxed = !a->ordering;
     bool acquires = a->ordering == VYRE_ORDERING_ACQUIRE || a->ordering >= VYRE_ORDERING_ACQ_REL;
+    if (is_serial(e, a)) {
+        write_serial(e, a);
+        return;
+    }
     if (is_new && is_swap) {
         write_swap(e, a);
         return;
     }
-    if (!is_new && !relaxed && releases) {
+    bool fences = !is_new && !relaxed && (releases || acquires);
+    e->functions |= fences ? OPENCL_FUNCTION(OPENCL_FENCE) : 0;
+    if (fences && releases) {
         opencl_line(e, "    vyre_fence();");
     }
     opencl_begin(e);
@@ -112,7 +169,7 @@ static void write_access(emit *e, const access *a, bool gives) {
         write_old(e, a, &e->code);
     }
     vyre_strbuf_puts(&e->code, ";\n");
-    if (!is_new && !relaxed && acquires) {
+    if (fences && acquires) {
         opencl_line(e, "    vyre_fence();");
     }
 }
@@ -143,6 +200,7 @@ void opencl_emit_atomic(emit *e, uint32_t inst) {
     uint32_t taken = vyre_access_value(e->ir, i), desired = vyre_access_desired(e->ir, i);
     vyre_type type = vyre_resource_type(row);
     bool is_shared = row->kind == VYRE_RESOURCE_SHARED;
+    bool is_own = is_shared || vyre_atomic_scope(i) == VYRE_SCOPE_WORKGROUP;
     bool gives = i->op != VYRE_OP_ATOMIC_STORE;
     bool is_new = e->target->order == OPENCL_ORDER_C11;
     emit_element element;
@@ -151,12 +209,10 @@ void opencl_emit_atomic(emit *e, uint32_t inst) {
         .inst = inst,
         .type = type,
         .ordering = vyre_atomic_ordering(i),
-        .is_shared = is_shared,
+        .is_own = is_own,
         .is_wide = vyre_type_bytes(type) == 8,
         .place = vyre_strbuf_string(&element.place),
-        .scope = is_shared || vyre_atomic_scope(i) == VYRE_SCOPE_WORKGROUP
-                     ? "memory_scope_work_group"
-                     : "memory_scope_device",
+        .scope = is_own ? "memory_scope_work_group" : "memory_scope_device",
     };
     snprintf(a.pointer, sizeof a.pointer, "volatile %s %s%s *", is_shared ? "__local" : "__global",
              is_new ? "atomic_" : "", opencl_type(type));

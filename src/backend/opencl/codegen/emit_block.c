@@ -194,32 +194,47 @@ static uint32_t count_open_loops(const emit *e, uint32_t owner) {
     return count;
 }
 
-/* A `for`: how many turns are left is counted apart, so that the counter never has to wrap. */
-static void write_for(emit *e, uint32_t inst) {
+/* How many turns are left is counted apart, so that the counter never has to wrap. One that goes up
+ * by one never does: it ends at the end. The condition tells behind the loop
+ * that no jump has left it. */
+typedef struct range_end {
+    char condition[112];
+} range_end;
+
+static range_end write_range(emit *e, uint32_t inst) {
     vyre_for_range range = vyre_for_range_of(e->ir, inst);
     vyre_type type = type_of(e, vyre_for_counter(inst));
     const char *wide = vyre_type_bytes(type) == 8 ? "ulong" : "uint", *name = opencl_type(type);
     opencl_name first = opencl_operand(e, range.first), end = opencl_operand(e, range.end);
-    opencl_name step = opencl_operand(e, range.step),
-                counter = opencl_value(vyre_for_counter(inst));
-    vyre_list initial = vyre_loop_initial(e->ir, inst);
-    declare(e, vyre_results(e->ir, inst));
-    opencl_line(e, "%s %s = %s;", name, counter.text, first.text);
-    declare(e, vyre_carried_args(e->ir, inst));
-    assign(e, vyre_loop_arg(e->ir, inst, 0), initial);
+    opencl_name step = opencl_operand(e, range.step);
+    opencl_name counter = opencl_value(vyre_for_counter(inst));
+    range_end result;
     if (vyre_operand_has_bits(e->ir, range.step, 1)) {
-        opencl_line(e, "%s left%u = %s < %s ? (%s)%s - (%s)%s : 0;", wide, inst, first.text,
-                    end.text, wide, end.text, wide, first.text);
-    } else {
-        opencl_line(e,
-                    "%s left%u = %s < %s && %s > 0 ? ((%s)%s - (%s)%s - 1) / (%s)(%s > 0 ? %s : "
-                    "(%s)1) + 1 : 0;",
-                    wide, inst, first.text, end.text, step.text, wide, end.text, wide, first.text,
-                    wide, step.text, step.text, name);
+        count_turns(e, inst);
+        opencl_line(e, "for (; %s < %s; %s++) {", counter.text, end.text, counter.text);
+        snprintf(result.condition, sizeof result.condition, "%s >= %s", counter.text, end.text);
+        return result;
     }
+    opencl_line(e,
+                "%s left%u = %s < %s && %s > 0 ? ((%s)%s - (%s)%s - 1) / (%s)(%s > 0 ? %s : "
+                "(%s)1) + 1 : 0;",
+                wide, inst, first.text, end.text, step.text, wide, end.text, wide, first.text, wide,
+                step.text, step.text, name);
     count_turns(e, inst);
     opencl_line(e, "for (; left%u; left%u--, %s = (%s)((%s)%s + (%s)%s)) {", inst, inst,
                 counter.text, name, wide, counter.text, wide, step.text);
+    snprintf(result.condition, sizeof result.condition, "!left%u", inst);
+    return result;
+}
+
+static void write_for(emit *e, uint32_t inst) {
+    uint32_t counter = vyre_for_counter(inst);
+    declare(e, vyre_results(e->ir, inst));
+    opencl_line(e, "%s %s = %s;", opencl_type(type_of(e, counter)), opencl_value(counter).text,
+                opencl_operand(e, vyre_for_range_of(e->ir, inst).first).text);
+    declare(e, vyre_carried_args(e->ir, inst));
+    assign(e, vyre_loop_arg(e->ir, inst, 0), vyre_loop_initial(e->ir, inst));
+    const range_end ended = write_range(e, inst);
     open_block(e, inst);
     poll(e, inst);
     opencl_emit_block(e, vyre_body_block(e->ir, inst));
@@ -227,7 +242,7 @@ static void write_for(emit *e, uint32_t inst) {
     opencl_line(e, "}");
     vyre_block results = vyre_results(e->ir, inst);
     if (results.first < results.end) {
-        opencl_line(e, "if (!left%u) {", inst);
+        opencl_line(e, "if (%s) {", ended.condition);
         for (uint32_t k = 0; k < results.end - results.first; k++) {
             opencl_line(e, "    %s = %s;", opencl_value(results.first + k).text,
                         opencl_value(vyre_loop_arg(e->ir, inst, k)).text);
@@ -254,11 +269,7 @@ static void settle(emit *e, uint32_t owner) {
     vyre_block results = vyre_results(e->ir, owner);
     for (uint32_t inst = results.first; inst < results.end; inst++) {
         if (vyre_nan_settles_late(&e->facts.nans, inst)) {
-            opencl_name name = opencl_value(inst);
-            opencl_begin(e);
-            vyre_strbuf_printf(&e->code, "%s = ", name.text);
-            opencl_write_canonical(&e->code, type_of(e, inst), name.text);
-            vyre_strbuf_puts(&e->code, ";\n");
+            opencl_emit_canonical(e, type_of(e, inst), opencl_value(inst).text);
         }
     }
 }

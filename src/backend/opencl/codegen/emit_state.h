@@ -29,8 +29,9 @@ typedef struct emit {
     opencl_facts facts;
     VYRE_VEC(opencl_parameter) parameters;
     VYRE_VEC(opencl_assumption) assumptions;
-    bool assumes; /* the code at hand is for runs in which they hold */
-    bool *used;   /* by resource: has a pointer in the kernel */
+    bool assumes;       /* the code at hand is for runs in which they hold */
+    bool *used;         /* by resource: has a pointer in the kernel */
+    uint32_t functions; /* that the code calls */
     vyre_op unknown;
     const char *lack, *fix; /* what such devices do not have, or NULL */
 
@@ -68,6 +69,8 @@ void opencl_emit_memory(emit *e, uint32_t inst);
 void opencl_emit_atomic(emit *e, uint32_t inst);
 void opencl_emit_barrier(emit *e);
 void opencl_emit_unknown(emit *e, uint32_t inst);
+/* The canonical NaN in place of any other that a variable may have. */
+void opencl_emit_canonical(emit *e, vyre_type type, const char *name);
 
 /* Declarations at the head of a kernel: pointers to arrays, shared and private arrays. */
 void opencl_emit_pointers(emit *e, vyre_strbuf *out);

@@ -74,7 +74,11 @@ opencl_name opencl_constant(vyre_type type, uint64_t bits) {
     return name;
 }
 
-void opencl_write_canonical(vyre_strbuf *out, vyre_type type, const char *value) {
+void opencl_write_canonical(vyre_strbuf *out, vyre_type type, bool calls, const char *value) {
+    if (calls) {
+        vyre_strbuf_printf(out, "vyre_canonical_%s(%s)", opencl_type(type), value);
+        return;
+    }
     vyre_strbuf_printf(
         out, "%s != %s ? %s : %s", value, value,
         type == VYRE_TYPE_F64 ? "as_double(0x7ff8000000000000UL)" : "as_float(0x7fc00000u)", value);
@@ -93,36 +97,4 @@ bool opencl_write_op(vyre_strbuf *out, vyre_op op, vyre_type type, vyre_type res
     case VYRE_ANY_OF(SURROUNDINGS, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
     return false;
-}
-
-/* The smaller and the larger number: the other one where one is NaN, -0 before +0. */
-static void write_extremes(vyre_strbuf *out, const char *type, const char *bits) {
-    static const struct {
-        const char *name, *less, *more, *zeros;
-    } rows[] = {{"min", "<", ">", "|"}, {"max", ">", "<", "&"}};
-    for (int k = 0; k < 2; k++) {
-        vyre_strbuf_printf(out,
-                           "static inline %s vyre_%s_%s(%s a, %s b) {\n"
-                           "    %s same = as_%s(as_%s(a) %s as_%s(b));\n"
-                           "    return a %s b || b != b ? a : a %s b || a != a ? b : same;\n}\n",
-                           type, rows[k].name, type, type, type, type, type, bits, rows[k].zeros,
-                           bits, rows[k].less, rows[k].more);
-    }
-}
-
-void opencl_write_functions(vyre_strbuf *out, bool has_f64) {
-    vyre_strbuf_puts(out, "static inline uint vyre_reverse_32(uint x) {\n"
-                          "    x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;\n"
-                          "    x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;\n"
-                          "    x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;\n"
-                          "    x = (x >> 8 & 0x00ff00ffu) | (x & 0x00ff00ffu) << 8;\n"
-                          "    return x >> 16 | x << 16;\n}\n"
-                          "static inline ulong vyre_reverse_64(ulong x) {\n"
-                          "    return (ulong)vyre_reverse_32((uint)x) << 32 |\n"
-                          "           vyre_reverse_32((uint)(x >> 32));\n}\n");
-    opencl_write_truncations(out, has_f64);
-    write_extremes(out, "float", "uint");
-    if (has_f64) {
-        write_extremes(out, "double", "ulong");
-    }
 }

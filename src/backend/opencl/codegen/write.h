@@ -27,15 +27,35 @@ static inline bool opencl_is_half(vyre_type type) {
 
 opencl_name opencl_constant(vyre_type type, uint64_t bits);
 
-/* The canonical NaN of a type in place of any other. */
-void opencl_write_canonical(vyre_strbuf *out, vyre_type type, const char *value);
+/* Functions that expressions call: bits of a set. A truncation is from f32 or f64 to each integer
+ * type. */
+typedef enum opencl_function {
+    OPENCL_REVERSE_32,
+    OPENCL_REVERSE_64, /* calls that of 32 bits */
+    OPENCL_MIN_F32,
+    OPENCL_MIN_F64,
+    OPENCL_MAX_F32,
+    OPENCL_MAX_F64,
+    OPENCL_CANONICAL_F32,
+    OPENCL_CANONICAL_F64,
+    OPENCL_FENCE,
+    OPENCL_TRUNCATION,
+    OPENCL_FUNCTION_COUNT = OPENCL_TRUNCATION + 16
+} opencl_function;
+
+#define OPENCL_FUNCTION(name) (1u << (name))
+
+/* What the expression of an operation calls; its types as in opencl_write_op. */
+uint32_t opencl_functions_of(vyre_op op, vyre_type type, vyre_type result);
+void opencl_write_functions(vyre_strbuf *out, uint32_t functions);
+
+/* The canonical NaN of a type in place of any other: as a choice, or by a call of
+ * OPENCL_CANONICAL_F32 or F64. */
+void opencl_write_canonical(vyre_strbuf *out, vyre_type type, bool calls, const char *value);
 
 /* `type` is that of the operands, of a select that of its values. False if there is no code for the
  * operation on the type. */
 VYRE_MUST_USE bool opencl_write_op(vyre_strbuf *out, vyre_op op, vyre_type type, vyre_type result,
                                    const char *a, const char *b, const char *c);
-
-/* The functions that these expressions call. */
-void opencl_write_functions(vyre_strbuf *out, bool has_f64);
 
 #endif

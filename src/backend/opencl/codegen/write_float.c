@@ -83,48 +83,6 @@ void opencl_write_bitcast(vyre_strbuf *out, vyre_type from, vyre_type to, const 
     vyre_strbuf_printf(out, is_plain && to_plain ? "(%s)%s" : "as_%s(%s)", opencl_type(to), a);
 }
 
-/* Truncated, then clamped to the type; 0 for a NaN. What the cast makes of other numbers is not
- * taken. Each choice is between variables, so that no compiler makes branches of them, which PoCL
- * makes no vectors of. */
-static void write_truncation(vyre_strbuf *out, vyre_type from, vyre_type to) {
-    bool is_signed = opencl_is_signed(to);
-    uint32_t bits = vyre_type_bytes(to) * 8, k = bits - is_signed;
-    const char *suffix = from == VYRE_TYPE_F64 ? "" : "f", *type = opencl_type(to);
-    const char *number = opencl_type(from);
-    uint64_t most = UINT64_MAX >> (64 - bits) >> is_signed;
-    opencl_name greatest = opencl_constant(to, most);
-    opencl_name least = opencl_constant(to, is_signed ? most + 1 : 0);
-    vyre_strbuf_printf(out,
-                       "static inline %s vyre_%s_of_%s(%s x) {\n"
-                       "    const %s least = %s, most = %s, zero = 0;\n"
-                       "    const %s whole = (%s)%sx;\n"
-                       "    const %s low = x >= 0x1p%u%s ? most : whole;\n",
-                       type, type, number, number, type, least.text, greatest.text, type, type,
-                       bits >= 32  ? ""
-                       : is_signed ? "(int)"
-                                   : "(uint)",
-                       type, k, suffix);
-    if (is_signed) {
-        vyre_strbuf_printf(out,
-                           "    const %s inside = x <= -0x1p%u%s ? least : low;\n"
-                           "    return x != x ? zero : inside;\n}\n",
-                           type, k, suffix);
-    } else {
-        vyre_strbuf_printf(out, "    return x > 0.0%s ? low : zero;\n}\n", suffix);
-    }
-}
-
-void opencl_write_truncations(vyre_strbuf *out, bool has_f64) {
-    static const vyre_type types[] = {VYRE_TYPE_I8,  VYRE_TYPE_U8,  VYRE_TYPE_I16, VYRE_TYPE_U16,
-                                      VYRE_TYPE_I32, VYRE_TYPE_U32, VYRE_TYPE_I64, VYRE_TYPE_U64};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        write_truncation(out, VYRE_TYPE_F32, types[i]);
-        if (has_f64) {
-            write_truncation(out, VYRE_TYPE_F64, types[i]);
-        }
-    }
-}
-
 bool opencl_write_convert(vyre_strbuf *out, vyre_type from, vyre_type to, const char *a) {
     bool from_float = vyre_lookup_class(from) == VYRE_CLASS_FLOAT;
     bool to_float = vyre_lookup_class(to) == VYRE_CLASS_FLOAT;

@@ -10,8 +10,6 @@ VYRE_MUST_USE bool opencl_write_float(vyre_strbuf *out, vyre_op op, vyre_type ty
                                       const char *b, const char *c);
 VYRE_MUST_USE bool opencl_write_convert(vyre_strbuf *out, vyre_type from, vyre_type to,
                                         const char *a);
-/* The functions that conversions to integers call. */
-void opencl_write_truncations(vyre_strbuf *out, bool has_f64);
 void opencl_write_bitcast(vyre_strbuf *out, vyre_type from, vyre_type to, const char *a);
 
 #endif

@@ -77,7 +77,7 @@ vyre_status opencl_build_binary(opencl_device *device, const uint8_t *binary, si
 bool opencl_build_stores(const opencl_device *device) {
     /* PoCL compiles when a kernel is launched, for the workgroups of the launch, and keeps that
      * itself. Its binaries hold other code. */
-    return strcmp(device->info.found.platform_name, "Portable Computing Language") != 0;
+    return !device->info.is_pocl;
 }
 
 bool opencl_build_get_binary(opencl_device *device, cl_program code, vyre_strbuf *out_binary) {

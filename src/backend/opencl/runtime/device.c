@@ -156,6 +156,23 @@ static uint64_t stack_for_private(void) {
     return bytes / 2 > LEAST ? bytes / 2 : LEAST;
 }
 
+/* What is known of PoCL on CPUs alone. A workgroup is a function that loops over its invocations,
+ * between any two barriers. Before these loops are there its compiler looks for vectors in one
+ * invocation, beginning at comparisons; what it finds it makes no vectors of neighbours of. The
+ * processor's maximum gives the second operand for each NaN; options may let it flush. */
+static void choose_pocl(opencl_device *device) {
+    opencl_info *info = &device->info;
+    bool is_x86 = false;
+#ifdef __x86_64__
+    is_x86 = true;
+#endif
+    info->is_pocl = !strcmp(info->found.platform_name, "Portable Computing Language");
+    info->target.is_serial = info->is_pocl && info->is_cpu;
+    info->target.nan_by_extremes =
+        info->target.is_serial && is_x86 &&
+        !vyre_option_describe(VYRE_OPTION_OPENCL_OPTIONS).from_environment;
+}
+
 static vyre_status look_at(opencl_device *device) {
     opencl_info *info = &device->info;
     opencl_target *target = &info->target;
@@ -174,6 +191,7 @@ static vyre_status look_at(opencl_device *device) {
     target->is_covered = info->is_cpu; /* a condition around all of it keeps it out of vectors */
     target->polls = !info->is_cpu;     /* and so does a loop that may be left */
     VYRE_TRY(choose_options(device));
+    choose_pocl(device);
     snprintf(info->driver, sizeof info->driver, "%s %s", info->found.platform_name,
              info->found.driver);
     snprintf(info->version, sizeof info->version, "%s, %s", VYRE_VERSION_STRING, info->driver);

@@ -25,6 +25,7 @@ typedef struct opencl_info {
     uint64_t most_bytes, cache_bytes, memory_bytes;
     uint64_t private_bytes; /* of all private arrays of a workgroup; 0: as many as it likes */
     bool is_cpu;            /* its memory is the host's */
+    bool is_pocl;
 } opencl_info;
 
 /* A word that tells kernels to end soon. */

@@ -1,4 +1,10 @@
+#define _GNU_SOURCE /* MADV_HUGEPAGE */
+
 #include "backend/opencl/runtime/resident.h"
+
+#include <string.h>
+
+#include <sys/mman.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -28,19 +34,26 @@ static vyre_status make(const resident *buffer, uint64_t *out_buffer) {
     return VYRE_OK;
 }
 
-/* A CPU works in memory of the host, which starts as zeros. */
+/* A CPU works in memory of the host, which starts as zeros. A large buffer begins where a huge page
+ * does, so that few entries of the CPU's tables cover it. */
 static vyre_status make_memory(opencl_device *device, size_t size, resident *out) {
-    enum { LINE = 128 };
+    enum { LINE = 128, HUGE_PAGE = 2 << 20, HUGE_BYTES = 4 << 20 };
     *out = (resident){.size = size};
     if (!device->info.is_cpu) {
         VYRE_TRY(opencl_memory_make(device, size, NULL, &out->memory));
         return opencl_memory_zero(device, out->memory, 0, size);
     }
-    out->block = size <= SIZE_MAX - 2 * LINE ? vyre_alloc_zeroed(size + 2 * (size_t)LINE, 1) : NULL;
+    size_t alignment = size >= HUGE_BYTES ? HUGE_PAGE : LINE;
+    out->block = size <= SIZE_MAX - 2 * alignment ? vyre_alloc(size + 2 * alignment) : NULL;
     if (!out->block) {
         return vyre_no_memory("for a resident buffer of %zu bytes", size);
     }
-    out->host = (uint8_t *)out->block + (LINE - (uintptr_t)out->block % LINE);
+    out->host = (uint8_t *)out->block + (alignment - (uintptr_t)out->block % alignment);
+    if (size >=
+        HUGE_BYTES) { /* before the first touch; only advice, no matter if it is not taken */
+        madvise(out->host, size, MADV_HUGEPAGE);
+    }
+    memset(out->host, 0, size);
     return opencl_memory_make(device, size ? size : LINE, out->host, &out->memory);
 }
 
