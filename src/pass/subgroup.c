@@ -1,5 +1,6 @@
 #include "pass/subgroup.h"
 
+#include "base/alloc.h"
 #include "base/status.h"
 #include "ir/cases.h"
 #include "ir/uniformity.h"
@@ -95,21 +96,26 @@ static bool is_subgroup(const vyre_inst *inst) {
     return vyre_inst_effects(inst) & VYRE_EFFECT_SUBGROUP;
 }
 
-/* A barrier needs the whole workgroup. That is one subgroup, or has to be shown. */
-static vyre_status check_flow(const vyre_program *program, uint32_t index) {
+/* A barrier needs the whole workgroup. That is one subgroup, or has to be shown. Notes on the way
+ * which operations take the same value from each lane. */
+static vyre_status check_flow(const vyre_program *program, uint32_t index, bool *agreed) {
     const vyre_ir *ir = vyre_program_ir(program);
     const vyre_phase *phase = &ir->phases[index];
+    bool is_one = share_invocations(phase) == phase->subgroup;
     vyre_uniformity_map map;
     vyre_status status = VYRE_OK;
-    if (share_invocations(phase) == phase->subgroup) {
-        return VYRE_OK;
-    }
     if (!vyre_uniformity_init(&map, ir, index, false, false)) {
         return vyre_no_memory("to look at the control flow of `%s`", vyre_program_name(program));
     }
     for (uint32_t i = 0; i < map.sync_count && !status; i++) {
         const vyre_inst *inst = &ir->insts[map.syncs[i].inst];
-        if (is_subgroup(inst) && map.levels[map.syncs[i].control] < VYRE_UNIFORM_WORKGROUP) {
+        if (!is_subgroup(inst)) {
+            continue;
+        }
+        agreed[map.syncs[i].inst] = inst->op != VYRE_OP_MATRIX_MAD &&
+                                    (!vyre_operand_is_value(inst->a) ||
+                                     map.levels[inst->a - phase->first] >= VYRE_UNIFORM_SUBGROUP);
+        if (!is_one && map.levels[map.syncs[i].control] < VYRE_UNIFORM_WORKGROUP) {
             status = vyre_status_make(
                 VYRE_STATUS_UNSUPPORTED,
                 "let whole workgroups reach it together, make the workgroup one subgroup, or use "
@@ -161,21 +167,27 @@ static bool has_work(const vyre_ir *ir, const vyre_phase *phase, bool is_kept, b
 vyre_status vyre_subgroups_share(const vyre_program *program, uint64_t keep_widths,
                                  vyre_program **out_program) {
     const vyre_ir *ir = vyre_program_ir(program);
+    vyre_status status = VYRE_OK;
     bool any = false;
     *out_program = NULL;
-    for (uint32_t i = 0; i < ir->phase_count; i++) {
+    bool *agreed = vyre_alloc_zeroed(ir->inst_count + 1, sizeof *agreed);
+    if (!agreed) {
+        return vyre_no_memory("to look at the subgroups of `%s`", vyre_program_name(program));
+    }
+    for (uint32_t i = 0; i < ir->phase_count && !status; i++) {
         bool waits,
             found = has_work(ir, &ir->phases[i], keep_widths & ir->phases[i].subgroup, &waits);
         any |= found;
         if (waits) {
-            VYRE_TRY(check_flow(program, i));
-            VYRE_TRY(check_room(program, &ir->phases[i]));
+            status = check_flow(program, i, agreed);
+            status = status ? status : check_room(program, &ir->phases[i]);
         }
     }
-    if (!any) {
-        return VYRE_OK;
+    if (any && !status) {
+        share_state state = {keep_widths, agreed, VYRE_NONE, {VYRE_NONE, VYRE_NONE}};
+        vyre_rebuild hooks = {.replace = replace, .user = &state};
+        status = vyre_rebuild_run(program, hooks, out_program);
     }
-    share_state state = {keep_widths, VYRE_NONE, {VYRE_NONE, VYRE_NONE}};
-    vyre_rebuild hooks = {.replace = replace, .user = &state};
-    return vyre_rebuild_run(program, hooks, out_program);
+    vyre_free(agreed);
+    return status;
 }

@@ -93,6 +93,13 @@ static uint32_t settle(vyre_rebuild *r, const vyre_phase *phase, uint32_t value)
     return from_words(r, type, vyre_build_uniform_load(r->to, array, zero));
 }
 
+/* Where the lanes agree on a value, nothing has to be exchanged. Others then see as well as before
+ * for whom the result is the same, and control flow may depend on that. */
+static bool is_agreed(const vyre_rebuild *r, uint32_t at) {
+    const share_state *state = r->user;
+    return state->agreed[at];
+}
+
 /* Shuffles */
 
 void share_shuffle(vyre_rebuild *r, const vyre_phase *phase, uint32_t at) {
@@ -111,10 +118,11 @@ void share_shuffle(vyre_rebuild *r, const vyre_phase *phase, uint32_t at) {
         lane = op == VYRE_OP_SHUFFLE_XOR ? op2(r, VYRE_OP_XOR, share_lane(r, phase), by) : by;
         exists = op2(r, VYRE_OP_LT, lane, width);
     }
-    uint32_t found = exchange(r, phase, value, lane);
+    bool agreed = is_agreed(r, at);
+    uint32_t found = agreed ? value : exchange(r, phase, value, lane);
     uint32_t result =
         vyre_build_op(r->to, VYRE_OP_SELECT, exists, found, vyre_build_const(r->to, type, 0));
-    r->values[at] = op == VYRE_OP_BROADCAST ? settle(r, phase, result) : result;
+    r->values[at] = op == VYRE_OP_BROADCAST && !agreed ? settle(r, phase, result) : result;
 }
 
 /* Loops over the values of the subgroup */
@@ -150,11 +158,23 @@ static uint32_t gather(vyre_rebuild *r, const vyre_phase *phase, uint32_t value,
     return result;
 }
 
+/* The ballot in which all lanes have the same vote. */
+static uint32_t all_or_none(vyre_rebuild *r, const vyre_phase *phase, vyre_type type,
+                            uint32_t vote) {
+    uint32_t all = vyre_build_const(r->to, type, UINT64_MAX >> (64 - phase->subgroup));
+    return vyre_build_op(r->to, VYRE_OP_SELECT, vote, all, vyre_build_const(r->to, type, 0));
+}
+
 void share_vote(vyre_rebuild *r, const vyre_phase *phase, uint32_t at) {
     const vyre_inst *inst = &r->ir->insts[at];
     vyre_op op = vyre_inst_op(inst);
     uint32_t value = vyre_rebuild_operand(r, inst->a);
     gathering g = {.type = VYRE_TYPE_BOOL};
+    if (is_agreed(r, at)) {
+        r->values[at] =
+            op == VYRE_OP_BALLOT ? all_or_none(r, phase, vyre_inst_type(inst), value) : value;
+        return;
+    }
     if (op == VYRE_OP_BALLOT) {
         g.start = vyre_build_const(r->to, vyre_inst_type(inst), 0);
     } else {
@@ -170,51 +190,61 @@ static uint32_t identity(vyre_rebuild *r, uint32_t combination, vyre_type type) 
     return vyre_build_const(r->to, type, vyre_eval_identity(combination, type));
 }
 
-/* The value of lane `by(own lane, distance)`: through memory, or by the device's shuffles. */
-static uint32_t of_lane(vyre_rebuild *r, const vyre_phase *phase, bool is_kept, vyre_op shuffle,
+/* How a lane comes by the value of another one. */
+typedef enum source {
+    FROM_MEMORY,
+    FROM_DEVICE, /* the device's own shuffles */
+    FROM_ITSELF  /* all lanes have the same value */
+} source;
+
+/* The value of lane `by(own lane, distance)`. */
+static uint32_t of_lane(vyre_rebuild *r, const vyre_phase *phase, source from, vyre_op shuffle,
                         uint32_t value, uint32_t distance) {
-    if (is_kept) {
+    if (from == FROM_ITSELF) {
+        return value;
+    }
+    if (from == FROM_DEVICE) {
         return op2(r, shuffle, value, number(r, distance));
     }
     vyre_op by = shuffle == VYRE_OP_SHUFFLE_XOR ? VYRE_OP_XOR : VYRE_OP_SUB;
     return exchange(r, phase, value, op2(r, by, share_lane(r, phase), number(r, distance)));
 }
 
-static uint32_t own_lane(vyre_rebuild *r, const vyre_phase *phase, bool is_kept) {
-    return is_kept ? vyre_build_position(r->to, VYRE_OP_LANE, 0) : share_lane(r, phase);
+static uint32_t own_lane(vyre_rebuild *r, const vyre_phase *phase, source from) {
+    return from == FROM_DEVICE ? vyre_build_position(r->to, VYRE_OP_LANE, 0) : share_lane(r, phase);
 }
 
-static uint32_t reduce_rounds(vyre_rebuild *r, const vyre_phase *phase, bool is_kept, vyre_op op,
+static uint32_t reduce_rounds(vyre_rebuild *r, const vyre_phase *phase, source from, vyre_op op,
                               uint32_t value) {
     for (uint32_t distance = phase->subgroup / 2; distance; distance /= 2) {
-        value = op2(r, op, value, of_lane(r, phase, is_kept, VYRE_OP_SHUFFLE_XOR, value, distance));
+        value = op2(r, op, value, of_lane(r, phase, from, VYRE_OP_SHUFFLE_XOR, value, distance));
     }
     return value;
 }
 
-static uint32_t scan_rounds(vyre_rebuild *r, const vyre_phase *phase, bool is_kept, vyre_op op,
+static uint32_t scan_rounds(vyre_rebuild *r, const vyre_phase *phase, source from, vyre_op op,
                             uint32_t value) {
     for (uint32_t distance = 1; distance < phase->subgroup; distance *= 2) {
-        uint32_t below = of_lane(r, phase, is_kept, VYRE_OP_SHUFFLE_UP, value, distance);
-        uint32_t has = op2(r, VYRE_OP_LE, number(r, distance), own_lane(r, phase, is_kept));
+        uint32_t below = of_lane(r, phase, from, VYRE_OP_SHUFFLE_UP, value, distance);
+        uint32_t has = op2(r, VYRE_OP_LE, number(r, distance), own_lane(r, phase, from));
         value = vyre_build_op(r->to, VYRE_OP_SELECT, has, op2(r, op, below, value), value);
     }
     return value;
 }
 
-static uint32_t combine_rounds(vyre_rebuild *r, const vyre_phase *phase, bool is_kept,
+static uint32_t combine_rounds(vyre_rebuild *r, const vyre_phase *phase, source from,
                                const vyre_inst *inst) {
     uint32_t value = vyre_rebuild_operand(r, inst->a);
     vyre_op op = vyre_eval_combining(inst->aux);
     if (inst->op == VYRE_OP_REDUCE) {
-        return reduce_rounds(r, phase, is_kept, op, value);
+        return reduce_rounds(r, phase, from, op, value);
     }
-    value = scan_rounds(r, phase, is_kept, op, value);
+    value = scan_rounds(r, phase, from, op, value);
     if (inst->op == VYRE_OP_SCAN) {
         return value;
     }
-    uint32_t below = of_lane(r, phase, is_kept, VYRE_OP_SHUFFLE_UP, value, 1);
-    uint32_t is_first = op2(r, VYRE_OP_EQ, own_lane(r, phase, is_kept), number(r, 0));
+    uint32_t below = of_lane(r, phase, from, VYRE_OP_SHUFFLE_UP, value, 1);
+    uint32_t is_first = op2(r, VYRE_OP_EQ, own_lane(r, phase, from), number(r, 0));
     return vyre_build_op(r->to, VYRE_OP_SELECT, is_first,
                          identity(r, inst->aux, vyre_inst_type(inst)), below);
 }
@@ -223,18 +253,20 @@ void share_combine(vyre_rebuild *r, const vyre_phase *phase, uint32_t at) {
     const share_state *state = r->user;
     const vyre_inst *inst = &r->ir->insts[at];
     vyre_type type = vyre_inst_type(inst);
-    bool is_kept = state->keep_widths & phase->subgroup;
+    bool is_reduce = inst->op == VYRE_OP_REDUCE;
+    source from = state->keep_widths & phase->subgroup ? FROM_DEVICE
+                  : is_reduce && is_agreed(r, at)      ? FROM_ITSELF
+                                                       : FROM_MEMORY;
     uint32_t result;
-    if (vyre_lookup_class(type) == VYRE_CLASS_FLOAT) {
-        result = combine_rounds(r, phase, is_kept, inst);
+    if (from == FROM_ITSELF || vyre_lookup_class(type) == VYRE_CLASS_FLOAT) {
+        result = combine_rounds(r, phase, from, inst);
     } else {
         gathering g = {.type = type,
                        .start = identity(r, inst->aux, type),
-                       .is_scan = inst->op != VYRE_OP_REDUCE,
+                       .is_scan = !is_reduce,
                        .is_exclusive = inst->op == VYRE_OP_SCAN_EXCLUSIVE,
                        .op = vyre_eval_combining(inst->aux)};
         result = gather(r, phase, vyre_rebuild_operand(r, inst->a), g);
     }
-    bool is_uniform = inst->op == VYRE_OP_REDUCE && !is_kept;
-    r->values[at] = is_uniform ? settle(r, phase, result) : result;
+    r->values[at] = is_reduce && from == FROM_MEMORY ? settle(r, phase, result) : result;
 }

@@ -13,6 +13,7 @@
  * with an element for each invocation. Every value travels as one of the two. */
 typedef struct share_state {
     uint64_t keep_widths;
+    const bool *agreed; /* by instruction: its first operand is the same for the whole subgroup */
     uint32_t phase;     /* that is open, in `from`; VYRE_NONE before the first */
     uint32_t arrays[2]; /* VYRE_NONE before their first use */
 } share_state;

@@ -210,6 +210,42 @@ static void one_subgroup_may_branch(void **state) {
                LIST(BYTES(x)), true);
 }
 
+/* What all lanes agree on needs no exchange, and whole workgroups may branch by the result. */
+static void agreed_values_stay_uniform(void **state) {
+    (void)state;
+    static const char *const combinations[] = {"add", "mul", "min", "max", "and", "or", "xor"};
+    uint64_t x[LANES];
+    for (size_t w = 0; w < 4; w++) {
+        for (size_t t = 0; t < TYPES; t++) {
+            const char *type = types[t];
+            char text[1000];
+            fill(x, t);
+            snprintf(
+                text, sizeof text,
+                "program p(x: buffer<%s>, k: u32, y: out buffer<%s>[256],\n"
+                "    m: out buffer<%s>[256], n: out buffer<u32>[256])\n"
+                "over 256 workgroup 128 subgroup %u {\n"
+                "    let mine = x[subgroup_id];\n"
+                "    let ours = x[wid.x + 9];\n"
+                "    var sum = subgroup_%s(ours);\n"
+                "    if subgroup_any(k > 2) { sum = subgroup_add(x[gid]); }\n"
+                "    if subgroup_ballot(k > 3) > 1 { n[gid] = u32(subgroup_all(gid > 9)); }\n"
+                "    if !subgroup_all(wid.x == 0) { sum = subgroup_max(sum); }\n"
+                "    if subgroup_broadcast(k, 3) > 4 { sum = subgroup_min(x[gid]); }\n"
+                "    if subgroup_broadcast(k, 64) > 4 { sum = subgroup_min(sum); }\n"
+                "    if subgroup_xor(k) == 0 { y[gid] = subgroup_shuffle_down(sum, 1); }\n"
+                "    n[gid] = n[gid] + subgroup_shuffle_up(k, 2) + subgroup_add(subgroup_id);\n"
+                "    m[gid] = subgroup_%s(mine);\n"
+                "}\n",
+                type, type, type, (unsigned)widths[w], combinations[t % (t < FLOATS_FROM ? 7 : 4)],
+                combinations[w]);
+            for (uint32_t k = 2; k < 6; k++) {
+                check_text(text, LIST(BYTES(x), {&k, sizeof k}), false);
+            }
+        }
+    }
+}
+
 static void flow_of_subgroups_is_refused(void **state) {
     (void)state;
     vyre_program *program =
@@ -368,6 +404,7 @@ int main(void) {
         cmocka_unit_test(values_are_shuffled),
         cmocka_unit_test(lanes_vote),
         cmocka_unit_test(one_subgroup_may_branch),
+        cmocka_unit_test(agreed_values_stay_uniform),
         cmocka_unit_test(flow_of_subgroups_is_refused),
         cmocka_unit_test(full_shared_memory_is_refused),
         cmocka_unit_test(kept_widths_combine_floats_by_shuffles),
