@@ -81,6 +81,16 @@ void conform_property_settle(conform_property property, vyre_type type, uint8_t 
 
 static const vyre_dispatch_config run_config = {.timeout_ns = CONFORM_RUN_NS,
                                                 .flags = VYRE_DISPATCH_NO_ASSERTS};
+static const vyre_dispatch_config untimed_config = {.flags = VYRE_DISPATCH_NO_ASSERTS};
+
+static const vyre_dispatch_config *config_of(const conform_pair *conform,
+                                             const conform_trial *trial) {
+    vyre_profile profile = {0};
+    if (trial->is_untimed) {
+        vyre_device_profile(conform->subject, &profile);
+    }
+    return profile.flags & VYRE_PROFILE_IS_SOFTWARE ? &untimed_config : &run_config;
+}
 
 /* Memory with a fence on both sides. */
 typedef struct fenced {
@@ -230,7 +240,8 @@ static void judge(comparing *c) {
     vyre_pipeline *own = NULL, **pipeline = c->conform->kept ? c->conform->kept : &own;
     vyre_status status = VYRE_OK;
     if (!*pipeline) {
-        status = vyre_device_compile(c->conform->subject, c->plan.program, &run_config, pipeline);
+        status = vyre_device_compile(c->conform->subject, c->plan.program,
+                                     config_of(c->conform, c->trial), pipeline);
     }
     if (!status) {
         status =
@@ -300,11 +311,12 @@ vyre_status conform_compare(const conform_pair *conform, const conform_trial *tr
     }
     c.inputs = inputs;
     vyre_program *fixed = NULL;
-    vyre_status status = vyre_plan_init(&c.plan, program, inputs, input_count, &run_config);
+    const vyre_dispatch_config *config = config_of(conform, trial);
+    vyre_status status = vyre_plan_init(&c.plan, program, inputs, input_count, config);
     status = status ? status : vyre_shared_program(&c.plan, 0, "a workgroup", &fixed);
     if (fixed) { /* a run is one of that program */
         vyre_plan_deinit(&c.plan);
-        status = vyre_plan_init(&c.plan, fixed, inputs, input_count, &run_config);
+        status = vyre_plan_init(&c.plan, fixed, inputs, input_count, config);
     }
     if (!status && !make_memory(&c)) {
         status = vyre_no_memory("to compare the results of `%s`", vyre_program_name(program));

@@ -27,8 +27,10 @@ void conform_seeds_end(conform_seeds *seeds) {
 
 vyre_status conform_seeds_generate(conform_suite_kind suite, uint64_t seed,
                                    conform_trial *out_trial) {
-    return suite == CONFORM_SUITE_SMALL ? conform_generate_small(seed, out_trial)
-                                        : conform_generate(seed, out_trial);
+    vyre_status status = suite == CONFORM_SUITE_SMALL ? conform_generate_small(seed, out_trial)
+                                                      : conform_generate(seed, out_trial);
+    out_trial->is_untimed = seed % 2;
+    return status;
 }
 
 vyre_status conform_seeds_reopen(const conform_session *c, uint64_t seed, uint64_t run,

@@ -18,6 +18,9 @@ typedef struct conform_trial {
     /* By output of the program, how it is compared: conform_property; borrowed. NULL: all byte for
      * byte, as it must be where a trial is cut down. */
     const uint8_t *properties;
+    /* Runs without a timeout where nothing else can hang than the process: on devices that are
+     * software. They may have other code for such runs. */
+    bool is_untimed;
 } conform_trial;
 
 void conform_trial_free(conform_trial *trial);

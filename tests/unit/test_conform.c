@@ -14,6 +14,7 @@
 #include "backend/reference/backend.h"
 #include "base/alloc.h"
 #include "conform/compare.h"
+#include "conform/session.h"
 #include "pass/rebuild.h"
 #include "runtime/device.h"
 #include "tests/unit/failing_allocator.h"
@@ -268,6 +269,52 @@ static size_t count_lines(const char *text) {
     return lines;
 }
 
+/* Notes whether a run has a timeout. */
+static vyre_status note_timeout(const vyre_backend *backend, const vyre_call *call,
+                                vyre_output *outputs) {
+    bool *is_untimed = (bool *)(uintptr_t)backend->state;
+    *is_untimed = !call->config->timeout_ns;
+    return run_right(call, outputs);
+}
+
+static void software_profile(const vyre_backend *backend, vyre_profile *out_profile) {
+    (void)backend;
+    out_profile->flags = VYRE_PROFILE_IS_SOFTWARE;
+}
+
+/* Devices may have other code for runs without a timeout. A GPU that hangs may hang for all, so
+ * only software devices do half of the programs without. */
+static void software_runs_with_and_without_timeouts(void **state) {
+    (void)state;
+    for (int is_software = 0; is_software <= 1; is_software++) {
+        bool is_untimed;
+        conform_pair conform = {0};
+        const vyre_backend_slots slots = {
+            VYRE_BACKEND_HEAD,
+            .id = subject_id,
+            .dispatch = note_timeout,
+            .dispatch_borrowed = note_timeout,
+            .features = subject_features,
+            .max_workgroup_size = vyre_any_workgroup_size,
+            .max_workgroups_per_dimension = vyre_any_workgroup_count,
+            .device_profile = is_software ? software_profile : NULL,
+        };
+        const vyre_backend made = {&slots, &is_untimed, NULL};
+        assert_null(vyre_reference_open_oracle(&conform.oracle));
+        assert_null(vyre_device_open(&made, "subject", 0, &conform.subject));
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+            conform_trial trial;
+            conform_comparison comparison;
+            assert_null(conform_seeds_generate(CONFORM_SUITE_SMALL, seed, &trial));
+            assert_null(compare(&conform, &trial, &comparison));
+            assert_int_equal(comparison.verdict, CONFORM_VERDICT_SAME);
+            assert_int_equal(is_untimed, is_software && seed % 2);
+            conform_trial_free(&trial);
+        }
+        close_both(&conform);
+    }
+}
+
 /* Looks for a program that shows the bug; gives the lines of the smallest one, 0 if there is none.
  */
 static size_t find_and_shrink(const char *name, dispatch_function dispatch, const miscompile *bug,
@@ -496,6 +543,7 @@ int main(void) {
         cmocka_unit_test(conform_finds_and_shrinks_bugs_of_a_compiler),
         cmocka_unit_test(conform_finds_and_shrinks_bugs_of_a_runtime),
         cmocka_unit_test(conform_tells_unsupported_from_wrong),
+        cmocka_unit_test(software_runs_with_and_without_timeouts),
         cmocka_unit_test(generated_programs_have_one_answer),
         cmocka_unit_test(generated_programs_use_everything),
         cmocka_unit_test(conform_survives_any_allocation_failing),
