@@ -9,11 +9,13 @@
 #include "base/status.h"
 #include "cli/command.h"
 #include "cli/describe.h"
+#include "cli/device.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "pass/access.h"
 #include "pass/fill.h"
 #include "pass/pass.h"
+#include "runtime/device.h"
 #include "text/module.h"
 #include "wire/layout.h"
 #include "wire/variants.h"
@@ -32,6 +34,9 @@ static const cli_choice stages[] = {
 
 #define OPTIONS(X)                                                                                 \
     X(STAGE, 0, "--stage", "STAGE", stages, "the stage to show (default: ir)")                     \
+    X(BACKEND, 'b', "--backend", "DEVICE", NULL,                                                   \
+      "show stage opencl or spirv for this device, with the code that corrects its arithmetic: a " \
+      "backend's ID, or ID:N for its device N (default: for a device that needs no corrections)")  \
     X(OUTPUT, 'o', "--output", "FILE", NULL, "write to FILE instead of stdout")                    \
     X(LAYOUT, 0, "--layout", NULL, NULL,                                                           \
       "print how the structs of FILE lie in buffers instead: their sizes and the offsets of "      \
@@ -47,6 +52,8 @@ CLI_OPTION_TABLE(OPTIONS);
 static const cli_example examples[] = {
     {"vyre show kernel.vyre", "print the IR of every program"},
     {"vyre show kernel.vyre --stage opt", "print the IR that backends get"},
+    {"vyre show kernel.vyre --stage spirv -b vulkan",
+     "print what the Vulkan device of this machine runs"},
     {"vyre show kernel.vyre --layout", "print the offsets of the fields of structs"},
     {"vyre show kernel.vyre saxpy --stage wire -o saxpy.vyreb", "store a program in binary form"},
     {"vyre show saxpy.vyreb", "read it again"},
@@ -101,27 +108,72 @@ static vyre_status print_optimised(const vyre_program *program, vyre_strbuf *out
     return vyre_fill_print(program, "// ", out);
 }
 
-static vyre_status print_builtin(const vyre_program *program, const char *name, vyre_strbuf *out) {
-    for (const vyre_builtin *const *built_in = vyre_builtins; *built_in; built_in++) {
-        const vyre_stage *stage = (*built_in)->stages;
-        while (stage && stage->name && strcmp(stage->name, name) != 0) {
-            stage++;
-        }
-        if (stage && stage->name) {
-            return stage->print(vyre_builtin_suited(*built_in, program), out);
-        }
-    }
-    return vyre_internal_error("no backend has the stage `%s`", name);
+/* What is to be shown: a stage, and for which device; NULL: for none. */
+typedef struct showing {
+    uint32_t stage;
+    const vyre_device *device;
+} showing;
+
+static const char *backend_of(const vyre_builtin *built_in) {
+    return built_in->bundle->registrations->id;
 }
 
-static vyre_status print_stage(const vyre_program *program, uint32_t stage, vyre_strbuf *out) {
-    return stage == STAGE_IR    ? print_ir(program, vyre_program_print, out)
-           : stage == STAGE_OPT ? print_optimised(program, out)
-                                : print_builtin(program, stages[stage].text, out);
+/* The backend that has a stage, and the stage in its list; NULL for those of every program. */
+static const vyre_builtin *find_stage(uint32_t number, const vyre_stage **out_stage) {
+    for (const vyre_builtin *const *built_in = vyre_builtins; *built_in; built_in++) {
+        for (const vyre_stage *stage = (*built_in)->stages; stage && stage->name; stage++) {
+            if (!strcmp(stage->name, stages[number].text)) {
+                *out_stage = stage;
+                return *built_in;
+            }
+        }
+    }
+    *out_stage = NULL;
+    return NULL;
+}
+
+static vyre_status print_builtin(const vyre_program *program, showing what, vyre_strbuf *out) {
+    const vyre_stage *stage;
+    const vyre_builtin *built_in = find_stage(what.stage, &stage);
+    if (!built_in) {
+        return vyre_internal_error("no backend has the stage `%s`", stages[what.stage].text);
+    }
+    program = vyre_builtin_suited(built_in, program);
+    return what.device ? built_in->show_for(what.device->backend, program, out)
+                       : stage->print(program, out);
+}
+
+/* Opens the device that -b names, for a stage that has to do with it. */
+static vyre_status open_device(const char *name, uint32_t number, vyre_device **out_device) {
+    const vyre_stage *stage;
+    const vyre_builtin *built_in = find_stage(number, &stage);
+    *out_device = NULL;
+    if (!built_in || !built_in->show_for) {
+        return vyre_status_make(
+            VYRE_STATUS_INVALID_ARGUMENT, "remove -b, or add --stage opencl or --stage spirv",
+            "-b %s: the stage `%s` is the same for all devices", name, stages[number].text);
+    }
+    VYRE_TRY(cli_device_open(name, out_device));
+    if (strcmp(vyre_device_id(*out_device), backend_of(built_in)) != 0) {
+        vyre_status status = vyre_status_make(VYRE_STATUS_INVALID_ARGUMENT,
+                                              "name a device of that backend, or another stage",
+                                              "-b %s: the stage `%s` is of the backend `%s`", name,
+                                              stages[number].text, backend_of(built_in));
+        vyre_device_release(*out_device);
+        *out_device = NULL;
+        return status;
+    }
+    return VYRE_OK;
+}
+
+static vyre_status print_stage(const vyre_program *program, showing what, vyre_strbuf *out) {
+    return what.stage == STAGE_IR    ? print_ir(program, vyre_program_print, out)
+           : what.stage == STAGE_OPT ? print_optimised(program, out)
+                                     : print_builtin(program, what, out);
 }
 
 /* A stage that is text. */
-static vyre_status show_text(const cli_input *input, cli_selection chosen, uint32_t stage,
+static vyre_status show_text(const cli_input *input, cli_selection chosen, showing what,
                              bool as_json, vyre_strbuf *text) {
     vyre_json json = {.text = text};
     if (as_json) {
@@ -130,7 +182,7 @@ static vyre_status show_text(const cli_input *input, cli_selection chosen, uint3
     for (size_t i = chosen.first; i < chosen.end; i++) {
         const vyre_program *program = cli_input_program(input, i);
         vyre_strbuf printed = {0};
-        vyre_status status = print_stage(program, stage, &printed);
+        vyre_status status = print_stage(program, what, &printed);
         if (status) {
             vyre_strbuf_free(&printed);
             return status;
@@ -138,7 +190,7 @@ static vyre_status show_text(const cli_input *input, cli_selection chosen, uint3
         if (as_json) {
             vyre_json_object(&json);
             add_program(&json, program);
-            vyre_json_add_string(&json, stages[stage].text, vyre_strbuf_string(&printed));
+            vyre_json_add_string(&json, stages[what.stage].text, vyre_strbuf_string(&printed));
             vyre_json_object_end(&json);
         } else {
             vyre_strbuf_puts(text, i > chosen.first ? "\n" : "");
@@ -256,6 +308,7 @@ static cli_exit run(const cli_arguments *arguments) {
     cli_exit result = CLI_EXIT_DONE;
     cli_selection chosen;
     vyre_strbuf text = {0};
+    vyre_device *device = NULL;
     cli_input input;
     vyre_status status =
         cli_input_open(&input, arguments->operands[0], arguments->values[VARIANT].text);
@@ -271,9 +324,13 @@ static cli_exit run(const cli_arguments *arguments) {
     if (!status) {
         bool as_json = arguments->values[FORMAT].choice == VYRE_FORMAT_JSON;
         uint32_t stage = arguments->values[STAGE].choice;
-        status = arguments->values[LAYOUT].given ? show_layout(&input, &text)
+        if (arguments->values[BACKEND].given) {
+            status = open_device(arguments->values[BACKEND].text, stage, &device);
+        }
+        status = status                            ? status
+                 : arguments->values[LAYOUT].given ? show_layout(&input, &text)
                  : stage != STAGE_WIRE
-                     ? show_text(&input, chosen, stage, as_json, &text)
+                     ? show_text(&input, chosen, (showing){stage, device}, as_json, &text)
                      : show_wire(arguments, cli_input_program(&input, chosen.first), &text);
     }
     if (!status) {
@@ -284,6 +341,7 @@ static cli_exit run(const cli_arguments *arguments) {
     }
 done:
     vyre_strbuf_free(&text);
+    vyre_device_release(device);
     cli_input_deinit(&input);
     return result;
 }

@@ -20,6 +20,10 @@ typedef struct vyre_builtin {
     bool is_gpu;                 /* its devices are GPUs */
     const vyre_emitter *emitter; /* NULL: it emits nothing ahead of time */
     const vyre_stage *stages;    /* ends with one without a name; NULL: none */
+    /* Its stage for one device: what that runs, with the code that corrects its arithmetic. NULL:
+     * its stages are the same for all devices. */
+    vyre_status (*show_for)(const vyre_backend *backend, const vyre_program *program,
+                            vyre_strbuf *out);
     /* The environment variables that only this backend reads; ends with NULL. NULL: none. */
     const vyre_option *const *options;
     /* Measures what its devices' profiles tell only once it was measured; it may take tens of

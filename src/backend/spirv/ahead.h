@@ -11,7 +11,8 @@ extern const vyre_emitter spirv_emitter;
 
 /* The stages of `vyre show`: X(name, documentation, function). */
 #define SPIRV_STAGES(X)                                                                            \
-    X("spirv", "the SPIR-V that the vulkan backend passes to the driver", spirv_show)
+    X("spirv", "the SPIR-V of the vulkan backend, for a device that needs no corrections",         \
+      spirv_show)
 
 /* The module for the baseline, as text. */
 VYRE_MUST_USE vyre_status spirv_show(const vyre_program *program, vyre_strbuf *out);

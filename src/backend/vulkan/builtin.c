@@ -3,7 +3,9 @@
 #include "backend/spirv/ahead.h"
 #include "backend/vulkan/backend.h"
 #include "backend/vulkan/device.h"
+#include "backend/vulkan/module.h"
 #include "backend/vulkan/physical.h"
+#include "base/status.h"
 #include "base/strbuf.h"
 
 VULKAN_OPTIONS(VYRE_OPTION_DEFINE)
@@ -12,6 +14,24 @@ static const vyre_option *const options[] = {VULKAN_OPTIONS(VYRE_OPTION_LIST) NU
 
 #define STAGE(name, documentation, function) {name, function},
 static const vyre_stage stages[] = {SPIRV_STAGES(STAGE){NULL, NULL}};
+
+/* The module of each phase. */
+static vyre_status show_for(const vyre_backend *backend, const vyre_program *program,
+                            vyre_strbuf *out) {
+    const vulkan_device *device = backend->state;
+    vulkan_code code;
+    vyre_status status = vulkan_code_write(device, program, 0, false, &code);
+    bool made = true;
+    if (!status) {
+        vyre_strbuf_printf(out, "; for %s, corrects %s\n", device->info.name, device->corrections);
+    }
+    for (uint32_t i = 0; i < code.phase_count && !status && made; i++) {
+        vyre_strbuf_printf(out, "%s; phase %u\n", i ? "\n" : "", i);
+        made = spirv_disassemble(&code.modules[i], out);
+    }
+    vulkan_code_free(&code);
+    return made ? status : vyre_no_memory("to show `%s`", vyre_program_name(program));
+}
 
 enum { NOTE_BYTES = 512 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -45,6 +65,7 @@ const vyre_builtin vulkan_builtin = {.bundle = &vulkan_bundle,
                                      .is_gpu = true,
                                      .emitter = &spirv_emitter,
                                      .stages = stages,
+                                     .show_for = show_for,
                                      .options = options,
                                      .note = vulkan_note,
                                      .is_known_software = vulkan_physical_known_software};
