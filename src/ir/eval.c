@@ -61,6 +61,22 @@ vyre_op vyre_eval_combining(uint32_t combination) {
     return operations[combination];
 }
 
+vyre_op vyre_eval_updating(vyre_op atomic) {
+    switch (atomic) {
+    case VYRE_OP_ATOMIC_ADD: return VYRE_OP_ADD;
+    case VYRE_OP_ATOMIC_SUB: return VYRE_OP_SUB;
+    case VYRE_OP_ATOMIC_AND: return VYRE_OP_AND;
+    case VYRE_OP_ATOMIC_OR: return VYRE_OP_OR;
+    case VYRE_OP_ATOMIC_XOR: return VYRE_OP_XOR;
+    case VYRE_OP_ATOMIC_MIN: return VYRE_OP_MIN;
+    case VYRE_OP_ATOMIC_MAX: return VYRE_OP_MAX;
+    case VYRE_ONE_OF(ATOMIC_LOAD, ATOMIC_STORE, ATOMIC_EXCHANGE, ATOMIC_CAS):
+    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE):
+        break;
+    }
+    return VYRE_OP_NONE;
+}
+
 uint64_t vyre_eval_identity(uint32_t combination, vyre_type type) {
     uint32_t width = vyre_type_bytes(type) * 8;
     uint64_t ones = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;

@@ -29,4 +29,8 @@ vyre_evaluator vyre_eval_convert(vyre_type from, vyre_type to);
 vyre_op vyre_eval_combining(uint32_t combination);
 uint64_t vyre_eval_identity(uint32_t combination, vyre_type type);
 
+/* Atomics: the operation on the old and the new value that an update does; NONE for loads, stores,
+ * exchanges and compare-exchanges. */
+vyre_op vyre_eval_updating(vyre_op atomic);
+
 #endif

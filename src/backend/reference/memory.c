@@ -110,23 +110,6 @@ static void store(machine *m, view v, const uint8_t *from, const uint8_t *mask, 
 
 /* Atomics: one lane after the other, in an order that the schedule draws. */
 
-/* The operation on values that an update does; NONE for an access that is none. */
-static vyre_op plain_operation(vyre_op op) {
-    switch (op) {
-    case VYRE_OP_ATOMIC_ADD: return VYRE_OP_ADD;
-    case VYRE_OP_ATOMIC_SUB: return VYRE_OP_SUB;
-    case VYRE_OP_ATOMIC_AND: return VYRE_OP_AND;
-    case VYRE_OP_ATOMIC_OR: return VYRE_OP_OR;
-    case VYRE_OP_ATOMIC_XOR: return VYRE_OP_XOR;
-    case VYRE_OP_ATOMIC_MIN: return VYRE_OP_MIN;
-    case VYRE_OP_ATOMIC_MAX: return VYRE_OP_MAX;
-    case VYRE_ONE_OF(ATOMIC_LOAD, ATOMIC_STORE, ATOMIC_EXCHANGE, ATOMIC_CAS):
-    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE):
-        break;
-    }
-    return VYRE_OP_NONE;
-}
-
 typedef struct update {
     uint32_t op, bytes;
     vyre_evaluator evaluate; /* NULL for loads, stores, exchanges and compare-exchanges */
@@ -164,7 +147,7 @@ static bool update_all(machine *m, fiber *f, uint32_t at, view target, const uin
                        uint32_t count) {
     const vyre_inst *inst = &m->ir->insts[at];
     vyre_type type = vyre_resource_type(vyre_access_array(m->ir, inst));
-    vyre_op plain = plain_operation(vyre_inst_op(inst));
+    vyre_op plain = vyre_eval_updating(vyre_inst_op(inst));
     update u = {.op = inst->op,
                 .bytes = vyre_type_bytes(type),
                 .evaluate = plain ? vyre_eval_find(plain, type, type) : NULL,

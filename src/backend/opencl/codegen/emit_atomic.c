@@ -4,6 +4,7 @@
 
 #include "backend/opencl/codegen/emit_state.h"
 #include "ir/cases.h"
+#include "ir/eval.h"
 #include "ir/lookup.h"
 
 typedef struct access {
@@ -90,23 +91,6 @@ static void write_swap(emit *e, const access *a) {
                 order_name(failure_order(a->ordering)), a->scope);
 }
 
-/* The operation that an update does; none if it takes no old value. */
-static vyre_op plain_op(vyre_op op) {
-    switch (op) {
-    case VYRE_OP_ATOMIC_ADD: return VYRE_OP_ADD;
-    case VYRE_OP_ATOMIC_SUB: return VYRE_OP_SUB;
-    case VYRE_OP_ATOMIC_AND: return VYRE_OP_AND;
-    case VYRE_OP_ATOMIC_OR: return VYRE_OP_OR;
-    case VYRE_OP_ATOMIC_XOR: return VYRE_OP_XOR;
-    case VYRE_OP_ATOMIC_MIN: return VYRE_OP_MIN;
-    case VYRE_OP_ATOMIC_MAX: return VYRE_OP_MAX;
-    case VYRE_ONE_OF(ATOMIC_EXCHANGE, ATOMIC_LOAD, ATOMIC_STORE, ATOMIC_CAS):
-    case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, MEMORY, BARRIER, SUBGROUP, CONTROL, NONE):
-        break;
-    }
-    return VYRE_OP_NONE;
-}
-
 /* What an update makes of the old value. */
 static void write_update(emit *e, const access *a, const char *old) {
     vyre_op op = vyre_inst_op(&e->ir->insts[a->inst]);
@@ -115,8 +99,8 @@ static void write_update(emit *e, const access *a, const char *old) {
                            old);
     } else if (op == VYRE_OP_ATOMIC_EXCHANGE) {
         vyre_strbuf_puts(&e->code, a->value.text);
-    } else if (!opencl_write_op(&e->code, plain_op(op), a->type, a->type, old, a->value.text,
-                                NULL)) {
+    } else if (!opencl_write_op(&e->code, vyre_eval_updating(op), a->type, a->type, old,
+                                a->value.text, NULL)) {
         e->unknown = op;
     }
 }
