@@ -112,9 +112,10 @@ static vyre_status check_flow(const vyre_program *program, uint32_t index, bool 
         if (!is_subgroup(inst)) {
             continue;
         }
+        uint32_t value = vyre_inst_operands(ir, inst).items[0];
         agreed[map.syncs[i].inst] = inst->op != VYRE_OP_MATRIX_MAD &&
-                                    (!vyre_operand_is_value(inst->a) ||
-                                     map.levels[inst->a - phase->first] >= VYRE_UNIFORM_SUBGROUP);
+                                    (!vyre_operand_is_value(value) ||
+                                     map.levels[value - map.first] >= VYRE_UNIFORM_SUBGROUP);
         if (!is_one && map.levels[map.syncs[i].control] < VYRE_UNIFORM_WORKGROUP) {
             status = vyre_status_make(
                 VYRE_STATUS_UNSUPPORTED,

@@ -109,9 +109,14 @@ static void write_pure(emit *e, uint32_t inst) {
         slots[k] = spirv_emit_operand(e, values.items[k]);
     }
     spirv_slot value = spirv_op(&e->b, vyre_inst_op(i), type, result, slots[0], slots[1], slots[2]);
+    bool is_visible = i->op == VYRE_OP_CONVERT || i->op == VYRE_OP_BITCAST;
     if (!value.id) {
         spirv_emit_unknown(e, inst);
-    } else if (vyre_nan_settles(&e->facts.nans, inst)) {
+    } else if (is_visible && e->target->folds_zeros && spirv_is_real(result)) {
+        value.id = spirv_emit_hidden(e, result, spirv_to_bits(&e->b, result, value));
+        value.is_real = false;
+    }
+    if (value.id && vyre_nan_settles(&e->facts.nans, inst)) {
         value.id = spirv_canonical(&e->b, result, spirv_to_bits(&e->b, result, value));
         value.is_real = false;
     }

@@ -46,6 +46,9 @@ typedef struct spirv_target {
     bool no_fences;      /* the driver takes a fence for a barrier, so that it may stand only where
                           * all invocations come. Atomics have none then, and what they order is
                           * volatile; the device itself keeps the order of accesses */
+    bool folds_zeros;    /* the driver drops additions of zeros and products with them, and divides
+                          * by them as it likes, where it finds out that a number is zero. Code
+                          * then hides from it what every float is that is not loaded */
     uint64_t widths;     /* of subgroups that phases can have: bits 8, 16, 32, 64, i.e. the sum
                           * of these numbers. The device has the operations BASIC, VOTE, BALLOT
                           * and SHUFFLE, subgroup size control and full subgroups. Phases of

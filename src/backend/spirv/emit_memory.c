@@ -203,8 +203,12 @@ void spirv_emit_load(emit *e, uint32_t inst) {
         loaded = from_memory(e, resource, loaded);
         value = element.inside ? spirv_choose(b, kind, element.inside, loaded, value) : loaded;
     }
-    if (element_type(e, resource) == VYRE_TYPE_BOOL) {
+    vyre_type type = element_type(e, resource);
+    bool is_visible = element.never || is_variable(e, resource);
+    if (type == VYRE_TYPE_BOOL) {
         value = spirv_two(b, SPV_INotEqual, SPIRV_BOOL, value, spirv_u32(b, 0));
+    } else if (is_visible && e->target->folds_zeros && spirv_is_real(type)) {
+        value = spirv_emit_hidden(e, type, value);
     }
     spirv_emit_set(e, inst, value);
 }

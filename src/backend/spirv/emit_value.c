@@ -221,16 +221,20 @@ static spv_id hidden_zero(emit *e, bool is_wide) {
     return *zero;
 }
 
-/* Mesa 22.3 takes x + 0 for x and x * 0 for 0 where it sees the zero, whatever sign or NaN x is. */
+spv_id spirv_emit_hidden(emit *e, vyre_type type, spv_id bits) {
+    return spirv_two(&e->b, SPV_BitwiseOr, spirv_kind_of(type), bits,
+                     hidden_zero(e, type == VYRE_TYPE_F64));
+}
+
+/* Mesa 22.3 takes x + 0 for x, x * 0 for 0 and x / 0 for anything where it sees the zero, whatever
+ * sign or NaN x is. */
 static spv_id constant_of(emit *e, const vyre_const *row) {
     vyre_type type = vyre_const_type(row);
     spv_id bits = spirv_constant(&e->b, type, row->bits);
     bool is_float = type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64;
-    if (!is_float || row->bits << (65 - spirv_width(type))) {
-        return bits;
-    }
-    return spirv_two(&e->b, SPV_BitwiseOr, spirv_kind_of(type), bits,
-                     hidden_zero(e, type == VYRE_TYPE_F64));
+    bool is_zero = is_float && !(row->bits << (65 - spirv_width(type)));
+    return is_zero || (is_float && e->target->folds_zeros) ? spirv_emit_hidden(e, type, bits)
+                                                           : bits;
 }
 
 spirv_slot spirv_emit_operand(emit *e, uint32_t operand) {

@@ -11,7 +11,7 @@
 #include "store/artifact.h"
 
 /* Grows whenever the same program becomes other code by this version of the library. */
-enum { ARTIFACT_VERSION = 4 };
+enum { ARTIFACT_VERSION = 5 };
 
 static vyre_status make_room(vulkan_code *code, uint32_t phase_count) {
     memset(code, 0, sizeof *code);
@@ -112,7 +112,7 @@ static head make_head(const vulkan_device *device, uint32_t phase_count) {
                  (uint32_t)t->storage16 << 2 | (uint32_t)t->int8 << 3 | (uint32_t)t->int16 << 4 |
                  (uint32_t)t->f64 << 5 | (uint32_t)t->atomics64 << 6 |
                  (uint32_t)t->shared_atomics64 << 7 | (uint32_t)t->no_fences << 8 |
-                 (uint32_t)t->polls << 9;
+                 (uint32_t)t->polls << 9 | (uint32_t)t->folds_zeros << 10;
     made.most_turns = t->most_turns;
     made.push_bytes = t->push_bytes;
     made.widths = device->keep_widths;

@@ -16,12 +16,12 @@
 #include "store/store.h"
 
 /* Grows whenever the code of the probe becomes other code by this version of the library. */
-static const char probe_version[] = VYRE_VERSION_STRING " probe 5";
+static const char probe_version[] = VYRE_VERSION_STRING " probe 6";
 
 /* What is found and stored. */
 typedef struct findings {
     vyre_corrections needed;
-    uint32_t most_turns, no_fences;
+    uint32_t most_turns, no_fences, folds_zeros;
 } findings;
 
 static void take_over(vulkan_device *device, const findings *found) {
@@ -29,12 +29,16 @@ static void take_over(vulkan_device *device, const findings *found) {
     device->needed = found->needed;
     device->target.most_turns = found->most_turns;
     device->target.no_fences = found->no_fences;
+    device->target.folds_zeros = found->folds_zeros;
     vyre_corrections_print(&found->needed, &text);
     if (found->most_turns) {
         vyre_strbuf_printf(&text, "; loops end after %u turns", found->most_turns);
     }
     if (found->no_fences) {
         vyre_strbuf_puts(&text, "; no fences");
+    }
+    if (found->folds_zeros) {
+        vyre_strbuf_puts(&text, "; hides zeros");
     }
     snprintf(device->corrections, sizeof device->corrections, "%s", vyre_strbuf_string(&text));
     vyre_strbuf_free(&text);
@@ -189,13 +193,56 @@ static vyre_status probe_fences(vulkan_device *device, uint32_t *out_none) {
     return status;
 }
 
+enum { ZEROS = 3 };
+
+/* z = f32(sub_sat(n, n)); y = { x * z, x / z, x + z }; */
+static vyre_status make_zeros(vyre_program **out_program) {
+    vyre_builder *b;
+    *out_program = NULL;
+    VYRE_TRY(vyre_builder_create("zeros", &b));
+    uint32_t n = vyre_build_scalar(b, "n", VYRE_TYPE_U32);
+    uint32_t x = vyre_build_scalar(b, "x", VYRE_TYPE_F32);
+    uint32_t y =
+        vyre_build_buffer(b, "y", VYRE_ACCESS_OUT, VYRE_TYPE_F32, vyre_build_size_const(b, ZEROS));
+    vyre_build_phase(b, &(vyre_phase_desc){.domain = {vyre_build_size_const(b, 1)}});
+    uint32_t count = vyre_build_param(b, n), number = vyre_build_param(b, x);
+    uint32_t nothing = vyre_build_op(b, VYRE_OP_SUB_SAT, count, count, VYRE_NONE);
+    uint32_t zero = vyre_build_convert(b, VYRE_TYPE_F32, nothing);
+    static const vyre_op ops[ZEROS] = {VYRE_OP_MUL, VYRE_OP_DIV, VYRE_OP_ADD};
+    for (uint32_t i = 0; i < ZEROS; i++) {
+        vyre_build_store(b, y, vyre_build_u32(b, i),
+                         vyre_build_op(b, ops[i], number, zero, VYRE_NONE));
+    }
+    vyre_build_phase_end(b);
+    vyre_status status = vyre_builder_finish(b, NULL, out_program);
+    vyre_builder_free(b);
+    return status;
+}
+
+/* Whether the driver computes otherwise with a zero that it finds out itself: -0 times it is -0, by
+ * it no number, and with it +0. */
+static vyre_status probe_zeros(vulkan_device *device, uint32_t *out_folds) {
+    const uint32_t count = 1000, number = 0x80000000;
+    vyre_program *program;
+    uint32_t found[ZEROS] = {0};
+    const vyre_input inputs[] = {{&count, sizeof count}, {&number, sizeof number}};
+    vyre_output output = {(uint8_t *)found, sizeof found};
+    VYRE_TRY(make_zeros(&program));
+    vyre_status status = run(device, program, inputs, 2, &output);
+    vyre_program_release(program);
+    *out_folds = found[0] != number || (found[1] & 0x7fffffff) <= 0x7f800000 || found[2];
+    return status;
+}
+
 vyre_status vulkan_probe_run(vulkan_device *device) {
-    findings found = {{0, 0}, 0, 0};
+    findings found = {{0, 0}, 0, 0, 0};
     device->target.most_turns = 0;
     device->target.no_fences = false;
+    device->target.folds_zeros = false;
     vyre_status status = probe_arithmetic(device, &found.needed);
     status = status ? status : probe_turns(device, &found.most_turns);
     status = status ? status : probe_fences(device, &found.no_fences);
+    status = status ? status : probe_zeros(device, &found.folds_zeros);
     if (status) {
         return vyre_status_annotate(status, "probing the arithmetic of %s", device->info.name);
     }
