@@ -82,6 +82,9 @@
 #define LONG_LOOP                                                                                  \
     "program long_loop(n: u32, x: inout buffer<u32>) over x { var s = x[gid]; "                    \
     "for i in 0..n { s = s * 5 + (s >> 3) + i; } x[gid] = s; }"
+#define SQUARE                                                                                     \
+    "program square(n: u32, side: u32, y: out buffer<u32>[side * side]) over (n, n) workgroup 1 "  \
+    "{ if gid.x < side && gid.y < side { y[gid.y * side + gid.x] = gid.x * 7 + gid.y; } }"
 #define FOREVER_WHILE                                                                              \
     "program forever_while(x: inout buffer<u32>) { "                                               \
     "repeat while x[0] { phase over x { x[gid] = x[gid] | 1; } } }"
@@ -481,6 +484,42 @@ static void kernels_end_at_their_timeout(void **state) {
     vyre_device_release(device);
 }
 
+/* Without loops nobody looks at the stop word: a grid comes in parts. */
+static void grids_end_at_their_timeout(void **state) {
+    (void)state;
+    enum { SIDE = 600 };
+    static const struct {
+        uint32_t n;
+        uint64_t timeout_ns;
+    } rows[] = {{SIDE, UINT64_C(60000000000)}, {1 << 22, 300000000}};
+    vulkan_drill.grace_ns = UINT64_C(5000000000);
+    vyre_device *device = vulkan_check_open();
+    vyre_program *program = contract_program(SQUARE);
+    for (size_t i = 0; i < 2; i++) {
+        const uint32_t n = rows[i].n, side = SIDE;
+        const vyre_input inputs[] = {{&n, sizeof n}, {&side, sizeof side}};
+        const vyre_dispatch_config config = {.timeout_ns = rows[i].timeout_ns};
+        vyre_outputs outputs;
+        uint64_t start = vyre_now_ns();
+        vyre_status status = vyre_device_dispatch(device, program, inputs, 2, &config, &outputs);
+        if (n == side) {
+            expect_ok(status);
+            const uint32_t *y = (const uint32_t *)(const void *)outputs.items[0].data;
+            for (uint32_t at = 0; at < side * side; at++) {
+                assert_int_equal(y[at], at % side * 7 + at / side);
+            }
+        } else {
+            expect_fail(status, VYRE_STATUS_TIMEOUT, "took longer than its timeout");
+            assert_true(vyre_now_ns() - start < UINT64_C(15000000000));
+        }
+        vyre_outputs_free(&outputs);
+    }
+    expect_works(device);
+    vulkan_drill.grace_ns = 0;
+    vyre_program_release(program);
+    vyre_device_release(device);
+}
+
 /* A run that waits in the queue past its timeout is no sign of a kernel that does not end. */
 static void a_queue_is_no_loss(void **state) {
     (void)state;
@@ -719,6 +758,7 @@ int main(void) {
         cmocka_unit_test(memory_is_used_in_place),
         cmocka_unit_test(enqueued_runs_keep_their_order),
         cmocka_unit_test(kernels_end_at_their_timeout),
+        cmocka_unit_test(grids_end_at_their_timeout),
         cmocka_unit_test(a_queue_is_no_loss),
         cmocka_unit_test(a_lost_device_recovers),
         cmocka_unit_test(every_allocation_may_fail),

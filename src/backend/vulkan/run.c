@@ -12,9 +12,10 @@
 #include "runtime/places.h"
 #include "runtime/plan.h"
 
-/* Phases in one submission, and workgroups of a phase that take their groups in order or whose
- * domain is from memory. */
-enum { MOST_DISPATCHES = 1024, ROOM_GROUPS = 4096 };
+/* Launches in one submission, and workgroups of a phase that take their groups in order or whose
+ * domain is from memory. Of a run with a timeout a submission has about so many groups at most:
+ * phases without loops do not look at the stop word. */
+enum { MOST_DISPATCHES = 1024, ROOM_GROUPS = 4096, TIMED_GROUPS = 1 << 18 };
 
 static void put_u64(const vulkan_run *run, uint32_t at, uint64_t value) {
     memcpy(run->frame + at, &value, sizeof value);
@@ -165,6 +166,7 @@ static vyre_status check_stop(vulkan_run *run) {
 vyre_status vulkan_run_submit(vulkan_run *run) {
     run->submissions++;
     run->dispatches = 0;
+    run->groups = 0;
     run->is_dirty = false;
     return vulkan_batch_submit(run->batch);
 }
@@ -284,6 +286,7 @@ static vyre_status launch(vulkan_run *run, const vulkan_phase *phase, bool is_pu
     vk->vkCmdPushConstants(commands, run->device->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, bytes,
                            pushed);
     vk->vkCmdDispatch(commands, grid[0], grid[1], grid[2]);
+    run->is_dirty = true;
     run->dispatches++;
     return VYRE_OK;
 }
@@ -303,15 +306,25 @@ static bool next_part(const uint64_t groups[3], const uint32_t most[3], uint32_t
     return false;
 }
 
+/* The workgroups of a launch in each dimension. */
+static void find_part(const vulkan_run *run, const uint64_t groups[3], uint32_t out_most[3]) {
+    uint64_t room = run->deadline_ns ? TIMED_GROUPS : UINT64_MAX;
+    for (int i = 0; i < 3; i++) {
+        out_most[i] = (uint32_t)at_most(at_most(groups[i], run->device->info.most_groups[i]), room);
+        room /= out_most[i];
+        room = room ? room : 1;
+    }
+}
+
 /* A phase whose grid the host knows: all groups, in as many launches as it takes. */
 static vyre_status record_known(vulkan_run *run, uint32_t index, const uint64_t groups[3]) {
     const vulkan_phase *phase = &run->executable->phases[index];
     const spirv_layout *layout = &run->executable->layout;
-    const uint32_t *most = run->device->info.most_groups;
     uint64_t in_order[3];
     bool is_pushed =
         spirv_is_pushed(layout, &run->device->target, &run->executable->ir->phases[index]);
-    uint32_t first[4] = {0}, grid[3] = {0};
+    uint32_t first[4] = {0}, grid[3] = {0}, most[3];
+    find_part(run, groups, most);
     bool more = !next_part(groups, most, first, grid);
     order(run);
     while (more) {
@@ -322,10 +335,15 @@ static vyre_status record_known(vulkan_run *run, uint32_t index, const uint64_t 
         }
         memcpy(run->frame + layout->first, first, sizeof first);
         VYRE_TRY(launch(run, phase, is_pushed, grid));
+        run->groups += (uint64_t)grid[0] * grid[1] * grid[2];
         more = !phase->info.ordered && next_part(groups, most, first, grid);
+        if (run->dispatches >= MOST_DISPATCHES ||
+            (run->deadline_ns && run->groups >= TIMED_GROUPS)) {
+            VYRE_TRY(finish_part(run));
+            VYRE_TRY(more ? check_stop(run) : VYRE_OK);
+        }
     }
-    run->is_dirty = true;
-    return run->dispatches < MOST_DISPATCHES ? VYRE_OK : finish_part(run);
+    return VYRE_OK;
 }
 
 static vyre_status run_phase(vulkan_run *run, uint32_t index) {

@@ -23,6 +23,7 @@ typedef struct vulkan_run {
     unsigned stop;             /* why it was told to end */
     bool is_dirty;             /* commands were recorded since the last barrier */
     uint32_t dispatches;       /* recorded since the last submission */
+    uint64_t groups;           /* the same, of grids that the host knows */
     uint64_t submissions;
 
     vulkan_place *places; /* by array */
