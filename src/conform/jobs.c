@@ -182,6 +182,7 @@ vyre_status conform_jobs_trouble(conform_message *message) {
 
 uint32_t conform_jobs_wait(conform_jobs *jobs, char out_how[CONFORM_JOBS_HOW]) {
     uint32_t bad = 0;
+    snprintf(out_how, CONFORM_JOBS_HOW, "exit status 0");
     for (uint32_t i = 0; i < jobs->count; i++) {
         int how = 0;
         while (jobs->pids[i] && waitpid(jobs->pids[i], &how, 0) < 0 && errno == EINTR) {

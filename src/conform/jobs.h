@@ -86,8 +86,8 @@ bool conform_jobs_receive(const conform_jobs *jobs, uint64_t until_ns, conform_m
 void conform_jobs_kill(conform_jobs *jobs);
 /* The trouble that a worker told. */
 VYRE_MUST_USE vyre_status conform_jobs_trouble(conform_message *message);
-/* When all are over: the number of one that did not end as it should, or 0, and how it ended. Those
- * that were killed ended as they should. */
+/* When all are over: the number of one that did not end as it should, or 0, and how it ended, for 0
+ * with exit status 0. Those that were killed ended as they should. */
 enum { CONFORM_JOBS_HOW = 40 };
 uint32_t conform_jobs_wait(conform_jobs *jobs, char out_how[CONFORM_JOBS_HOW]);
 

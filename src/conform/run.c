@@ -16,6 +16,9 @@
 enum { MOST_THREADS = 16, MOST_GROUP = 64, MOST_NAMES = 16 };
 #define NS_PER_SECOND UINT64_C(1000000000)
 
+/* Of a case that nobody has begun, or told of. */
+static const conform_fate NO_FATE = CONFORM_FATE_COUNT;
+
 /* What a thread takes at a time: some cases, or the program of one seed. */
 typedef struct task {
     uint64_t at;          /* its place in the queue */
@@ -375,6 +378,9 @@ static void find_guilty(campaign *k) {
 static void run_next(campaign *k, task *t) {
     conform_session *c = k->c;
     k->running++;
+    for (size_t i = t->first; i < t->end; i++) {
+        conform_case_forget(&c->cases.items[i]);
+    }
     if (conform_jobs_is_worker(c)) {
         conform_message message = {.kind = CONFORM_MESSAGE_TAKEN, .task = t->at};
         conform_jobs_send(&c->jobs, &message, NULL);
@@ -509,6 +515,15 @@ static void take_message(collecting *all, conform_message *m) {
     }
 }
 
+/* One of them that is in the middle of a task; 0 if there is none. */
+static uint32_t engaged(const collecting *all) {
+    uint32_t worker = 0;
+    for (size_t i = 0; i < all->list.count && !worker; i++) {
+        worker = all->list.items[i].worker;
+    }
+    return worker;
+}
+
 /* A worker was ended by a driver, or by whoever ends processes. */
 static vyre_status mourn(const collecting *all, uint32_t worker, const char *how) {
     vyre_strbuf names = {0};
@@ -526,24 +541,6 @@ static vyre_status mourn(const collecting *all, uint32_t worker, const char *how
     return status;
 }
 
-/* What ran when the time was over for good has no result. */
-static vyre_status skip_engaged(const collecting *all) {
-    for (size_t i = 0; i < all->list.count; i++) {
-        if (!all->list.items[i].worker) {
-            continue;
-        }
-        const task t = task_at(all->k, all->list.items[i].task);
-        if (t.seeds) {
-            t.seeds->digests[t.number] = CONFORM_SEED_LATE;
-        }
-        for (size_t one = t.first; one < t.end; one++) {
-            VYRE_TRY(conform_case_settle(&all->k->c->cases.items[one], CONFORM_FATE_SKIPPED,
-                                         CONFORM_LATE));
-        }
-    }
-    return VYRE_OK;
-}
-
 /* Cases that have begun have a quarter more. */
 static uint64_t end_of_time(const conform_session *c) {
     uint64_t more_ns = c->seconds_most * (NS_PER_SECOND / 4);
@@ -559,41 +556,34 @@ static void collect(campaign *k) {
     while (conform_jobs_receive(&c->jobs, until, &message)) {
         take_message(&all, &message);
     }
-    bool is_over = until && vyre_now_ns() >= until;
-    if (is_over) {
+    if (until && vyre_now_ns() >= until) {
         conform_jobs_kill(&c->jobs);
         while (conform_jobs_receive(&c->jobs, 0, &message)) {
             take_message(&all, &message);
         }
     }
     uint32_t bad = conform_jobs_wait(&c->jobs, how);
+    bad = bad || c->jobs.is_killed ? bad : engaged(&all);
     if (bad) {
         keep_status(k, mourn(&all, bad, how));
-    } else if (is_over) {
-        keep_status(k, skip_engaged(&all));
     }
     vyre_vec_free(&all.list);
 }
 
 /* Counting */
 
+/* What nobody told the fate of did not run, or not to its end. */
 static vyre_status count_all(campaign *k) {
     conform_session *c = k->c;
-    uint64_t taken = atomic_load(&k->queue->next);
-    size_t groups = k->groups.count - 1;
     for (size_t i = 0; i < c->cases.count; i++) {
         conform_case *one = &c->cases.items[i];
-        if (taken < groups && i >= k->groups.items[taken]) {
+        if (one->fate == NO_FATE) {
             VYRE_TRY(conform_case_settle(one, CONFORM_FATE_SKIPPED, CONFORM_LATE));
         }
         conform_tally_add(&c->tallies[one->suite], one->id, one->fate, one->digest);
     }
-    taken -= taken < groups ? taken : groups;
     for (size_t i = 0; i < CONFORM_SEEDED; i++) {
-        conform_seeds *seeds = &k->seeds[i];
-        seeds->taken = taken < seeds->count ? taken : seeds->count;
-        taken -= seeds->taken;
-        conform_seeds_count(c, seeds);
+        conform_seeds_count(c, &k->seeds[i]);
     }
     return VYRE_OK;
 }
@@ -682,6 +672,9 @@ static vyre_status begin(campaign *k) {
             conform_seeds_begin(c, (conform_suite_kind)(CONFORM_SUITE_SEEDED + i), &k->seeds[i]));
     }
     VYRE_TRY(list_tasks(k));
+    for (size_t i = 0; i < c->cases.count; i++) {
+        c->cases.items[i].fate = NO_FATE;
+    }
     if (c->against) {
         k->oracle = k->small_steps = c->against;
         return VYRE_OK;

@@ -149,9 +149,8 @@ void conform_seeds_count(conform_session *c, const conform_seeds *seeds) {
         snprintf(id, sizeof id, "%s.%llu", conform_suite_name(seeds->suite),
                  (unsigned long long)seed);
         uint64_t digest = seeds->digests[i];
-        bool is_late = i >= seeds->taken || digest == CONFORM_SEED_LATE;
         conform_fate fate = i == seeds->failed_at                ? CONFORM_FATE_FAILED
-                            : is_late                            ? CONFORM_FATE_SKIPPED
+                            : !digest                            ? CONFORM_FATE_SKIPPED
                             : digest == CONFORM_SEED_UNSUPPORTED ? CONFORM_FATE_UNSUPPORTED
                                                                  : CONFORM_FATE_PASSED;
         if (fate == CONFORM_FATE_SKIPPED && !c->tallies[seeds->suite].counts[fate]) {

@@ -175,14 +175,12 @@ typedef struct conform_attempt {
 typedef struct conform_seeds {
     conform_suite_kind suite;
     uint64_t count;        /* numbers from 0 on; 0 of them if the suite is not asked for */
-    uint64_t taken;        /* how many of them had their turn */
     uint64_t failed_at;    /* the first that fails; UINT64_MAX */
     conform_attempt first; /* what became of that one */
-    uint64_t *digests;     /* by number; 0: none, or one of those below */
+    uint64_t *digests;     /* by number; 0: none told yet; or the one below */
 } conform_seeds;
 
 #define CONFORM_SEED_UNSUPPORTED UINT64_MAX
-#define CONFORM_SEED_LATE (UINT64_MAX - 1)
 
 VYRE_MUST_USE vyre_status conform_seeds_begin(const conform_session *c, conform_suite_kind suite,
                                               conform_seeds *out);

@@ -20,7 +20,8 @@
 /* A device that runs programs as the reference backend does, but for one. */
 typedef struct subject {
     vyre_digest odd; /* the program that it gives wrong bytes for */
-    bool is_deadly;  /* it ends the process instead */
+    bool is_deadly;  /* it ends the process instead, by a signal */
+    bool is_quiet;   /* the same by _exit, as if all were well */
     bool is_endless; /* it does not end */
     long pause_ns;   /* before each program */
 } subject;
@@ -45,6 +46,9 @@ static vyre_status subject_dispatch(const vyre_backend *backend, const vyre_call
     nanosleep(&(struct timespec){.tv_nsec = s->pause_ns}, NULL);
     if (is_odd && s->is_deadly) {
         raise(SIGKILL);
+    }
+    if (is_odd && s->is_quiet) {
+        _exit(0);
     }
     while (is_odd && s->is_endless) {
         pause();
@@ -177,17 +181,21 @@ static void none_runs_behind_one_that_failed(void **state) {
 
 static void a_process_that_ends_is_told_with_its_case(void **state) {
     (void)state;
-    subject s = {.odd = digest_of_seed(20), .is_deadly = true};
-    conform_session c = some_cases();
-    vyre_device *device;
-    c.glob = "small.*";
-    vyre_status status = run(&c, &s, 3, &device);
-    assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_BACKEND);
-    assert_non_null(strstr(vyre_status_text(status), "ended with signal 9 while it ran "));
-    assert_non_null(strstr(vyre_status_text(status), "small.20"));
-    vyre_status_free(status);
-    vyre_device_release(device);
-    conform_session_deinit(&c);
+    static const char *const ends[] = {"ended with signal 9 while it ran ",
+                                       "ended with exit status 0 while it ran "};
+    for (int quiet = 0; quiet < 2; quiet++) {
+        subject s = {.odd = digest_of_seed(20), .is_deadly = !quiet, .is_quiet = quiet};
+        conform_session c = some_cases();
+        vyre_device *device;
+        c.glob = "small.*";
+        vyre_status status = run(&c, &s, 3, &device);
+        assert_int_equal(vyre_status_code_of(status), VYRE_STATUS_BACKEND);
+        assert_non_null(strstr(vyre_status_text(status), ends[quiet]));
+        assert_non_null(strstr(vyre_status_text(status), "small.20"));
+        vyre_status_free(status);
+        vyre_device_release(device);
+        conform_session_deinit(&c);
+    }
 }
 
 static void trouble_of_a_process_is_told(void **state) {
@@ -290,6 +298,40 @@ static void what_does_not_end_in_time_is_skipped(void **state) {
     conform_session_deinit(&c);
 }
 
+/* A process that is ended between taking a task and telling so leaves it behind without a word. */
+static void what_nobody_told_of_is_skipped(void **state) {
+    (void)state;
+    static const char *const globs[] = {"small.*", "sizes.repeat*"};
+    for (size_t i = 0; i < 2; i++) {
+        subject s = {0};
+        conform_session c = some_cases();
+        c.glob = globs[i];
+        c.seconds_most = 1;
+        expect_ok(conform_session_list(&c));
+        expect_ok(conform_jobs_start(&c, 2));
+        vyre_device *device = open_subject(&s);
+        if (c.jobs.worker == 1) {
+            atomic_fetch_add(&c.jobs.queue->next, 1);
+            pause();
+        }
+        while (conform_jobs_is_worker(&c) && !atomic_load(&c.jobs.queue->next)) {
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        }
+        vyre_status status = conform_session_run(&c, device);
+        if (conform_jobs_is_worker(&c)) {
+            _exit(status != NULL);
+        }
+        expect_ok(status);
+        assert_true(conform_session_total(&c, CONFORM_FATE_PASSED) > 0);
+        assert_true(conform_session_total(&c, CONFORM_FATE_SKIPPED) > 0);
+        assert_int_equal(conform_session_total(&c, CONFORM_FATE_PASSED) +
+                             conform_session_total(&c, CONFORM_FATE_SKIPPED),
+                         conform_session_count(&c));
+        vyre_device_release(device);
+        conform_session_deinit(&c);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(several_processes_find_what_one_finds),
@@ -300,6 +342,7 @@ int main(void) {
         cmocka_unit_test(time_that_is_over_keeps_what_was_found),
         cmocka_unit_test(cases_without_a_turn_are_skipped),
         cmocka_unit_test(what_does_not_end_in_time_is_skipped),
+        cmocka_unit_test(what_nobody_told_of_is_skipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
