@@ -62,6 +62,7 @@ typedef struct conform_pair {
      * may have one then. */
     bool (*has_one_answer)(const vyre_program *program, const vyre_input *inputs,
                            size_t input_count);
+    uint64_t end_ns; /* of vyre_now_ns: cutting down ends then, if not sooner; 0: any time */
 } conform_pair;
 
 /* What the oracle says to a program with the arguments of a trial, settled by its properties. */

@@ -37,6 +37,14 @@ void conform_smallest(const conform_failure *failure, vyre_strbuf *text) {
     vyre_strbuf_add(text, failure->text, failure->size);
 }
 
+/* A case of `floats` may fail behind the vectors that there are usually. */
+static void put_vectors(const conform_session *c, vyre_strbuf *text) {
+    bool has_floats = conform_session_has_suite(c, CONFORM_SUITE_FLOATS);
+    if (has_floats && c->vectors && c->vectors != CONFORM_VECTORS) {
+        vyre_strbuf_printf(text, " --vectors %llu", (unsigned long long)c->vectors);
+    }
+}
+
 /* How to run it again. */
 static void put_repeat(const conform_session *c, vyre_strbuf *text) {
     const conform_failure *failure = &c->failure;
@@ -50,6 +58,7 @@ static void put_repeat(const conform_session *c, vyre_strbuf *text) {
                            (unsigned long long)failure->run);
     } else {
         vyre_strbuf_printf(text, "'%s' --runs %llu", failure->id, (unsigned long long)c->runs);
+        put_vectors(c, text);
     }
 }
 
@@ -95,6 +104,7 @@ static void put_failures(const conform_session *c, vyre_strbuf *text) {
     } else {
         vyre_strbuf_printf(text, "vyre conform -b %s '%s'", vyre_device_name(c->device),
                            first_failed(c)->id);
+        put_vectors(c, text);
     }
     vyre_strbuf_puts(text, "`\n");
 }

@@ -541,18 +541,12 @@ static vyre_status mourn(const collecting *all, uint32_t worker, const char *how
     return status;
 }
 
-/* Cases that have begun have a quarter more. */
-static uint64_t end_of_time(const conform_session *c) {
-    uint64_t more_ns = c->seconds_most * (NS_PER_SECOND / 4);
-    return c->deadline_ns ? c->deadline_ns + more_ns : 0;
-}
-
 static void collect(campaign *k) {
     conform_session *c = k->c;
     collecting all = {.k = k};
     conform_message message;
     char how[CONFORM_JOBS_HOW];
-    uint64_t until = end_of_time(c);
+    uint64_t until = c->end_ns;
     while (conform_jobs_receive(&c->jobs, until, &message)) {
         take_message(&all, &message);
     }
@@ -648,10 +642,12 @@ static vyre_status explain_seed(campaign *k, conform_seeds *seeds) {
     return status;
 }
 
+/* A case has to run again for that, for which there is time, or not. */
 static vyre_status explain_first(campaign *k) {
     conform_session *c = k->c;
     const conform_shrinking how = {c, k->small_steps, open_schedule};
-    for (size_t i = 0; i < c->cases.count && !c->failure.is_known; i++) {
+    bool is_late = c->end_ns && vyre_now_ns() >= c->end_ns;
+    for (size_t i = 0; i < c->cases.count && !c->failure.is_known && !is_late; i++) {
         if (c->cases.items[i].fate == CONFORM_FATE_FAILED) {
             VYRE_TRY(conform_explain(&how, &c->cases.items[i]));
         }
@@ -684,7 +680,9 @@ static vyre_status begin(campaign *k) {
 }
 
 void conform_session_begin(conform_session *c) {
-    c->deadline_ns = c->seconds_most ? vyre_now_ns() + c->seconds_most * NS_PER_SECOND : 0;
+    uint64_t now = vyre_now_ns(), whole_ns = c->seconds_most * NS_PER_SECOND;
+    c->deadline_ns = whole_ns ? now + whole_ns : 0;
+    c->end_ns = whole_ns ? now + whole_ns + whole_ns / 4 : 0;
 }
 
 vyre_status conform_session_run(conform_session *c, vyre_device *device) {

@@ -112,6 +112,7 @@ struct conform_session {
     conform_failure failure;
     double seconds;
     uint64_t deadline_ns; /* of vyre_now_ns; 0: none */
+    uint64_t end_ns;      /* a quarter later: what runs then is ended, nothing is cut down */
     char started[32];     /* as TOML has it */
 };
 

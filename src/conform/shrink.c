@@ -732,11 +732,13 @@ static void shrink_values(shrinker *s) {
 
 vyre_status conform_shrink(const conform_pair *conform, conform_trial *trial,
                            conform_comparison *comparison) {
+    uint64_t end_ns = vyre_now_ns() + (uint64_t)MOST_SECONDS * 1000000000u;
+    bool is_sooner = conform->end_ns && conform->end_ns < end_ns;
     shrinker s = {
         .conform = conform,
         .trial = trial,
         .comparison = comparison,
-        .end_ns = vyre_now_ns() + (uint64_t)MOST_SECONDS * 1000000000u,
+        .end_ns = is_sooner ? conform->end_ns : end_ns,
     };
     VYRE_TRY(vyre_program_print(trial->program, &s.text, &s.size));
     s.failed = !split(&s);

@@ -9,8 +9,10 @@
 
 vyre_status conform_cut_down(const conform_shrinking *how, vyre_device *subject) {
     conform_failure *failure = &how->c->failure;
-    const conform_pair both = {
-        .oracle = how->oracle, .subject = subject, .has_one_answer = vyre_reference_has_one_answer};
+    const conform_pair both = {.oracle = how->oracle,
+                               .subject = subject,
+                               .has_one_answer = vyre_reference_has_one_answer,
+                               .end_ns = how->c->end_ns};
     vyre_status status = VYRE_OK;
     failure->is_known = true;
     failure->comparison = failure->original;

@@ -19,11 +19,12 @@
 
 /* A device that runs programs as the reference backend does, but for one. */
 typedef struct subject {
-    vyre_digest odd; /* the program that it gives wrong bytes for */
-    bool is_deadly;  /* it ends the process instead, by a signal */
-    bool is_quiet;   /* the same by _exit, as if all were well */
-    bool is_endless; /* it does not end */
-    long pause_ns;   /* before each program */
+    vyre_digest odd;     /* the program that it gives wrong bytes for */
+    bool is_deadly;      /* it ends the process instead, by a signal */
+    bool is_quiet;       /* the same by _exit, as if all were well */
+    bool is_wrong;       /* it gives wrong bytes for all programs */
+    vyre_digest endless; /* the program that does not end */
+    long pause_ns;       /* before each program */
 } subject;
 
 static const char *subject_id(const vyre_backend *backend) {
@@ -37,12 +38,19 @@ static uint32_t subject_features(const vyre_backend *backend) {
            VYRE_FEATURE_CONSTANT_ARRAYS | VYRE_FEATURE_RECORDS;
 }
 
+static uint64_t dispatches; /* of this process */
+
+static bool is_same(vyre_digest one, vyre_digest other) {
+    return one.high == other.high && one.low == other.low;
+}
+
 static vyre_status subject_dispatch(const vyre_backend *backend, const vyre_call *call,
                                     vyre_output *outputs) {
     const subject *s = backend->state;
     vyre_digest digest = vyre_program_digest(call->program);
-    bool is_odd = digest.high == s->odd.high && digest.low == s->odd.low;
+    bool is_odd = is_same(digest, s->odd);
     vyre_outputs own = {0};
+    dispatches++;
     nanosleep(&(struct timespec){.tv_nsec = s->pause_ns}, NULL);
     if (is_odd && s->is_deadly) {
         raise(SIGKILL);
@@ -50,7 +58,7 @@ static vyre_status subject_dispatch(const vyre_backend *backend, const vyre_call
     if (is_odd && s->is_quiet) {
         _exit(0);
     }
-    while (is_odd && s->is_endless) {
+    while (is_same(digest, s->endless)) {
         pause();
     }
     VYRE_TRY(vyre_reference_run(call->program, call->inputs, call->input_count, call->config, NULL,
@@ -58,7 +66,7 @@ static vyre_status subject_dispatch(const vyre_backend *backend, const vyre_call
     for (size_t i = 0; i < own.count; i++) {
         if (own.items[i].size) {
             memcpy(outputs[i].data, own.items[i].data, own.items[i].size);
-            outputs[i].data[0] ^= is_odd;
+            outputs[i].data[0] ^= is_odd || s->is_wrong;
         }
     }
     vyre_outputs_free(&own);
@@ -282,7 +290,7 @@ static void cases_without_a_turn_are_skipped(void **state) {
 /* A program that would take for ever ends with its process, and is skipped. */
 static void what_does_not_end_in_time_is_skipped(void **state) {
     (void)state;
-    subject s = {.odd = digest_of_seed(7), .is_endless = true};
+    subject s = {.endless = digest_of_seed(7)};
     conform_session c = some_cases();
     vyre_device *device;
     c.seconds_most = 2;
@@ -296,6 +304,48 @@ static void what_does_not_end_in_time_is_skipped(void **state) {
     assert_int_equal(conform_session_fate(&c), CONFORM_FATE_PASSED);
     vyre_device_release(device);
     conform_session_deinit(&c);
+}
+
+/* What failed is told as it is: nothing runs behind the end. */
+static void nothing_is_cut_down_when_time_is_over(void **state) {
+    (void)state;
+    subject s = {.is_wrong = true, .endless = digest_of_seed(1)};
+    conform_session c = some_cases();
+    vyre_device *device;
+    c.seconds_most = 1;
+    dispatches = 0;
+    expect_ok(run(&c, &s, 2, &device));
+    assert_int_equal(dispatches, 0);
+    assert_true(c.tallies[CONFORM_SUITE_SIZES].counts[CONFORM_FATE_FAILED] > 0);
+    assert_int_equal(c.tallies[CONFORM_SUITE_SMALL].counts[CONFORM_FATE_SKIPPED], 1);
+    assert_true(c.failure.is_known && c.failure.is_seeded && c.failure.size);
+    assert_int_equal(c.failure.seed, 2);
+    vyre_device_release(device);
+    conform_session_deinit(&c);
+}
+
+static void what_failed_is_repeated_on_as_many_vectors(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t vectors;
+        const char *repeat;
+    } rows[] = {{777, "'floats.f32.add' --runs 1 --vectors 777`"},
+                {CONFORM_VECTORS, "'floats.f32.add' --runs 1`"}};
+    for (size_t i = 0; i < 2; i++) {
+        subject s = {.is_wrong = true};
+        conform_session c = some_cases();
+        vyre_device *device;
+        vyre_strbuf text = {0};
+        c.suites = 1u << CONFORM_SUITE_FLOATS;
+        c.glob = "floats.f32.add";
+        c.vectors = rows[i].vectors;
+        expect_ok(run(&c, &s, 1, &device));
+        conform_session_print(&c, &text);
+        assert_non_null(strstr(vyre_strbuf_string(&text), rows[i].repeat));
+        vyre_strbuf_free(&text);
+        vyre_device_release(device);
+        conform_session_deinit(&c);
+    }
 }
 
 /* A process that is ended between taking a task and telling so leaves it behind without a word. */
@@ -343,6 +393,8 @@ int main(void) {
         cmocka_unit_test(cases_without_a_turn_are_skipped),
         cmocka_unit_test(what_does_not_end_in_time_is_skipped),
         cmocka_unit_test(what_nobody_told_of_is_skipped),
+        cmocka_unit_test(nothing_is_cut_down_when_time_is_over),
+        cmocka_unit_test(what_failed_is_repeated_on_as_many_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
