@@ -203,6 +203,12 @@ static void cpus_have_code_for_runs_with_a_timeout(void **state) {
     expect_ok(vulkan_executable_variant(executable, &large, &found));
     assert_int_equal(found->variant, executable->variant | VULKAN_GENERAL);
     vulkan_executable_release(executable);
+    vyre_program_release(program);
+    program = contract_program(TWICE);
+    expect_ok(vulkan_executable_make(device, program, NULL, 0, NULL, &executable));
+    expect_ok(vulkan_executable_variant(executable, &timed, &found));
+    assert_ptr_equal(found, executable); /* there is no loop that could look */
+    vulkan_executable_release(executable);
     vulkan_device_free(device);
     vyre_program_release(program);
 }

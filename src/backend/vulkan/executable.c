@@ -154,6 +154,7 @@ static vyre_status load(vulkan_executable *executable, vulkan_code *code, bool k
     for (uint32_t i = 0; i < executable->phase_count && !status; i++) {
         executable->phases[i].info = code->infos[i];
         executable->has_counters |= code->infos[i].ordered || code->infos[i].cooperative;
+        executable->has_loops |= code->infos[i].has_loops;
         status = make_pipeline(executable, cache, i, &code->modules[i]);
         if (!status && executable->ir->phases[i].from_resource != VYRE_NONE) {
             status = vulkan_counting_make(device);
@@ -283,8 +284,9 @@ vyre_status vulkan_executable_variant(vulkan_executable *executable,
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     const uint64_t *grid = config->grid;
     bool is_general = grid[0] || grid[1] || grid[2];
+    bool stops = config->timeout_ns && executable->has_loops;
     unsigned variant = executable->variant | (is_general ? (unsigned)VULKAN_GENERAL : 0) |
-                       (config->timeout_ns ? (unsigned)VULKAN_STOPS : 0);
+                       (stops ? (unsigned)VULKAN_STOPS : 0);
     vulkan_executable **kept = &executable->variants[variant];
     vyre_status status = VYRE_OK;
     if (variant == executable->variant) {

@@ -34,6 +34,7 @@ struct vulkan_executable {
     bool has_while;        /* the host looks at memory to know how it goes on */
     bool swaps;            /* arrays */
     bool has_counters;     /* phases with counters of their own */
+    bool has_loops;        /* that may run for long */
     unsigned variant;      /* what else it can do */
     size_t code_bytes;
     vulkan_block *constants;                      /* what frames call so; NULL: none */
