@@ -85,6 +85,9 @@
 #define SQUARE                                                                                     \
     "program square(n: u32, side: u32, y: out buffer<u32>[side * side]) over (n, n) workgroup 1 "  \
     "{ if gid.x < side && gid.y < side { y[gid.y * side + gid.x] = gid.x * 7 + gid.y; } }"
+#define COUNTED                                                                                    \
+    "program counted(n: u32, sides: buffer<u32>, y: inout buffer<u32>) "                           \
+    "over sides[0] max (n, n) { if gid.x == 5 && gid.y == 1 { y[0] = n; } }"
 #define FOREVER_WHILE                                                                              \
     "program forever_while(x: inout buffer<u32>) { "                                               \
     "repeat while x[0] { phase over x { x[gid] = x[gid] | 1; } } }"
@@ -490,7 +493,8 @@ static void kernels_end_at_their_timeout(void **state) {
     vyre_device_release(device);
 }
 
-/* Without loops nobody looks at the stop word: a grid comes in parts. */
+/* Without loops nobody looks at the stop word: a grid comes in parts. Where the domain is from
+ * memory, workgroups look between their groups. */
 static void grids_end_at_their_timeout(void **state) {
     (void)state;
     enum { SIDE = 600 };
@@ -520,6 +524,17 @@ static void grids_end_at_their_timeout(void **state) {
         }
         vyre_outputs_free(&outputs);
     }
+    vyre_program_release(program);
+    program = contract_program(COUNTED);
+    const uint32_t most = UINT32_MAX, sides[2] = {UINT32_MAX, 20};
+    const vyre_input inputs[] = {{&most, sizeof most}, {sides, sizeof sides}, {&most, sizeof most}};
+    const vyre_dispatch_config config = {.timeout_ns = 300000000};
+    vyre_outputs outputs;
+    vyre_status status = vyre_device_dispatch(device, program, inputs, 3, &config, &outputs);
+    bool has_end = vyre_status_code_of(status) == VYRE_STATUS_UNSUPPORTED; /* of loops */
+    expect_fail(status, has_end ? VYRE_STATUS_UNSUPPORTED : VYRE_STATUS_TIMEOUT,
+                has_end ? "turns" : "took longer than its timeout");
+    vyre_outputs_free(&outputs);
     expect_works(device);
     vulkan_drill.grace_ns = 0;
     vyre_program_release(program);

@@ -177,7 +177,7 @@ static void choose_launch(emit *e) {
         .subgroup = width,
         .ordered = f->may_wait && !f->has_grid_barriers,
         .cooperative = f->has_grid_barriers,
-        .has_loops = f->has_loops,
+        .has_loops = f->has_loops || e->phase->from_resource != VYRE_NONE,
     };
     if (width && !(e->target->widths & width)) {
         e->lack = "subgroups of that width";

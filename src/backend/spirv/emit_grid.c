@@ -168,6 +168,8 @@ static void write_strides(emit *e) {
     }
     if (e->facts.has_loops) {
         spirv_emit_stop_check(e);
+    } else {
+        spirv_emit_poll(e);
     }
     write_group(e, dimensions);
     if (spirv_emit_has_shared(e)) {
