@@ -65,6 +65,10 @@
     "m); "                                                                                         \
     "phase over n[1] max len(y) { y[gid] = y[gid] + 7; } swap(n, m); } "                           \
     "repeat i in 4 { phase over n[3 - i] max len(y) { y[gid] = y[gid] + 1; n[3 - i] = 0; } } }"
+/* Counters of steps lie side by side in the frame. */
+#define COUNTERS                                                                                   \
+    "program counters(y: inout buffer<u32>) { repeat i in 3 { repeat j in 2 { phase over y { "     \
+    "y[gid] = y[gid] * 5 + i * 16 + j; } } } }"
 #define GRID                                                                                       \
     "program grid(x: buffer<u32>, s: out buffer<u32>[len(x)], y: out buffer<u32>[len(x)]) "        \
     "over x workgroup 64 { s[gid] = x[gid]; grid_barrier; y[gid] = s[len(x) - 1 - gid]; }"
@@ -124,6 +128,7 @@ static void programs_on(vyre_device *device) {
     expect_reference(device, SWAPPED, two, 2);
     expect_reference(device, OVERWRITES, &whole, 1);
     expect_reference(device, GRID, &whole, 1);
+    expect_reference(device, COUNTERS, &whole, 1);
     const vyre_input few[] = {{x, 40}, {y, 40}};
     expect_reference(device, LONG_ROW, few, 2);
     for (size_t size = 0; size < 9; size++) {
