@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static uint32_t subject_features(const vyre_backend *backend) {
            VYRE_FEATURE_CONSTANT_ARRAYS | VYRE_FEATURE_RECORDS;
 }
 
-static uint64_t dispatches; /* of this process */
+static atomic_uint dispatches; /* of this process */
 
 static bool is_same(vyre_digest one, vyre_digest other) {
     return one.high == other.high && one.low == other.low;
@@ -50,7 +51,7 @@ static vyre_status subject_dispatch(const vyre_backend *backend, const vyre_call
     vyre_digest digest = vyre_program_digest(call->program);
     bool is_odd = is_same(digest, s->odd);
     vyre_outputs own = {0};
-    dispatches++;
+    atomic_fetch_add(&dispatches, 1);
     nanosleep(&(struct timespec){.tv_nsec = s->pause_ns}, NULL);
     if (is_odd && s->is_deadly) {
         raise(SIGKILL);
@@ -313,9 +314,9 @@ static void nothing_is_cut_down_when_time_is_over(void **state) {
     conform_session c = some_cases();
     vyre_device *device;
     c.seconds_most = 1;
-    dispatches = 0;
+    atomic_store(&dispatches, 0);
     expect_ok(run(&c, &s, 2, &device));
-    assert_int_equal(dispatches, 0);
+    assert_int_equal(atomic_load(&dispatches), 0);
     assert_true(c.tallies[CONFORM_SUITE_SIZES].counts[CONFORM_FATE_FAILED] > 0);
     assert_int_equal(c.tallies[CONFORM_SUITE_SMALL].counts[CONFORM_FATE_SKIPPED], 1);
     assert_true(c.failure.is_known && c.failure.is_seeded && c.failure.size);
