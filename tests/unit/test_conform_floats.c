@@ -208,18 +208,6 @@ static bool is_right(model *m, const char *id, uint64_t vectors) {
     return is_right_by(false, CONFORM_SUITE_FLOATS, m, id, vectors);
 }
 
-enum {
-    FLUSH = VYRE_CORRECT_FLUSH,
-    LINEAR = VYRE_CORRECT_LINEAR,
-    DIV = VYRE_CORRECT_DIV,
-    SQRT = VYRE_CORRECT_SQRT,
-    FMA = VYRE_CORRECT_FMA,
-    CONVERT = VYRE_CORRECT_CONVERT,
-    ROUND = VYRE_CORRECT_ROUND,
-    COMPARE = VYRE_CORRECT_COMPARE,
-    ABSENT = VYRE_CORRECT_ABSENT
-};
-
 static const struct wrong_row {
     uint32_t bad;
     const char *operation;

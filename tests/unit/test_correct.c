@@ -28,18 +28,6 @@ typedef struct worse_device {
     vyre_corrections needed;
 } worse_device;
 
-enum {
-    FLUSH = VYRE_CORRECT_FLUSH,
-    LINEAR = VYRE_CORRECT_LINEAR,
-    DIV = VYRE_CORRECT_DIV,
-    SQRT = VYRE_CORRECT_SQRT,
-    FMA = VYRE_CORRECT_FMA,
-    CONVERT = VYRE_CORRECT_CONVERT,
-    ROUND = VYRE_CORRECT_ROUND,
-    COMPARE = VYRE_CORRECT_COMPARE,
-    ABSENT = VYRE_CORRECT_ABSENT
-};
-
 static const worse_device devices[] = {
     {"exact", {0, 0}},
     {"unfused", {FMA, FMA}},

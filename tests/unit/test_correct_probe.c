@@ -7,18 +7,6 @@
 #include "tests/unit/reference_check.h"
 #include "tests/unit/worsen.h"
 
-enum {
-    FLUSH = VYRE_CORRECT_FLUSH,
-    LINEAR = VYRE_CORRECT_LINEAR,
-    DIV = VYRE_CORRECT_DIV,
-    SQRT = VYRE_CORRECT_SQRT,
-    FMA = VYRE_CORRECT_FMA,
-    CONVERT = VYRE_CORRECT_CONVERT,
-    ROUND = VYRE_CORRECT_ROUND,
-    COMPARE = VYRE_CORRECT_COMPARE,
-    ABSENT = VYRE_CORRECT_ABSENT
-};
-
 /* Runs the probe on such a device. */
 static vyre_corrections probed(bool has_f64, const vyre_corrections *bad) {
     vyre_program *program;

@@ -28,6 +28,19 @@
 #include "pass/correct.h"
 #include "pass/rebuild.h"
 
+/* Short names for tables of such devices. */
+enum {
+    FLUSH = VYRE_CORRECT_FLUSH,
+    LINEAR = VYRE_CORRECT_LINEAR,
+    DIV = VYRE_CORRECT_DIV,
+    SQRT = VYRE_CORRECT_SQRT,
+    FMA = VYRE_CORRECT_FMA,
+    CONVERT = VYRE_CORRECT_CONVERT,
+    ROUND = VYRE_CORRECT_ROUND,
+    COMPARE = VYRE_CORRECT_COMPARE,
+    ABSENT = VYRE_CORRECT_ABSENT
+};
+
 /* $F the type, $U its bits, $X the mask of the exponent, $S that of the sign. */
 static const char worsen_text[] =
     "fn flushed(x: $U) -> $U { return select(x & $X == 0, x & $S, x); }\n"

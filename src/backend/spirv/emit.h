@@ -140,7 +140,8 @@ VYRE_MUST_USE vyre_status spirv_emit(const vyre_program *program, const spirv_ta
                                      uint32_t phase, spirv_module *out_module,
                                      spirv_phase_info *out_infos);
 
-/* What is known of a phase whose domain comes from memory before it is known how large it is. */
+/* What the host passes to the kernel of spirv_emit_count about a phase: the kernel reads the domain
+ * from memory. */
 typedef struct spirv_count {
     uint64_t from;       /* address of the elements, aligned to one; words of 4 bytes are read */
     uint64_t present;    /* elements that there are; others count as 0 */

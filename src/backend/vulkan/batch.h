@@ -85,7 +85,7 @@ void vulkan_batches_collect(vulkan_device *device);
 /* Frees all; nothing is on its way, or can be ended. */
 void vulkan_batches_close(vulkan_device *device);
 
-/* Commands. What is dispatched next runs a pipeline, whose kernel gets an address. */
+/* Commands. Dispatches that follow run this pipeline, and its kernel gets an address. */
 void vulkan_put_pipeline(vulkan_batch *batch, VkPipeline pipeline, uint64_t address);
 /* Copies and fills take any number of bytes. */
 void vulkan_put_copy(vulkan_batch *batch, vulkan_block *to, uint64_t to_offset,
