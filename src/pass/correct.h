@@ -18,17 +18,21 @@
 
 /* What a device does not do as docs/semantics.md says, by float type. */
 enum {
-    VYRE_CORRECT_ABSENT = 1,    /* no arithmetic of the type: done in integers */
-    VYRE_CORRECT_FLUSH = 2,     /* subnormal operands or results become 0 */
-    VYRE_CORRECT_LINEAR = 4,    /* + - * are not correctly rounded or contracted */
-    VYRE_CORRECT_DIV = 8,       /* quotients */
-    VYRE_CORRECT_SQRT = 16,     /* square roots */
-    VYRE_CORRECT_FMA = 32,      /* fma rounds twice, or otherwise wrongly */
-    VYRE_CORRECT_CONVERT = 64,  /* conversions to and from integers or other floats */
-    VYRE_CORRECT_ROUND = 128,   /* floor ceil trunc round */
-    VYRE_CORRECT_COMPARE = 256, /* comparisons, min, max */
-    VYRE_CORRECT_ALL = 511
+    VYRE_CORRECT_ABSENT = 1,        /* no arithmetic of the type: done in integers */
+    VYRE_CORRECT_LINEAR = 2,        /* + - * are not correctly rounded or contracted */
+    VYRE_CORRECT_DIV = 4,           /* quotients */
+    VYRE_CORRECT_SQRT = 8,          /* square roots */
+    VYRE_CORRECT_FMA = 16,          /* fma rounds twice, or otherwise wrongly */
+    VYRE_CORRECT_CONVERT = 32,      /* conversions to and from integers or other floats */
+    VYRE_CORRECT_ROUND = 64,        /* floor ceil trunc round */
+    VYRE_CORRECT_COMPARE = 128,     /* comparisons, min, max */
+    VYRE_CORRECT_FLUSH = 254 << 16, /* of any of these, but not of the first */
+    VYRE_CORRECT_ALL = 255 | VYRE_CORRECT_FLUSH
 };
+
+/* The bits that say that only subnormal operands or results of these operations go wrong: a device
+ * may take them for 0. */
+#define VYRE_CORRECT_FLUSHED(operations) ((uint32_t)(operations) << 16)
 
 typedef struct vyre_corrections {
     uint32_t f32, f64;

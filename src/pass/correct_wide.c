@@ -13,15 +13,16 @@ static uint32_t needs(const vyre_corrections *needed, vyre_type type) {
 static bool has_wide(const vyre_corrections *needed) {
     return !(needed->f64 & (VYRE_CORRECT_ABSENT | VYRE_CORRECT_LINEAR | VYRE_CORRECT_CONVERT |
                             VYRE_CORRECT_COMPARE)) &&
-           !(needed->f32 & (VYRE_CORRECT_FLUSH | VYRE_CORRECT_CONVERT));
+           !(needed->f32 & (VYRE_CORRECT_CONVERT | VYRE_CORRECT_FLUSHED(VYRE_CORRECT_CONVERT)));
 }
 
 static const char *fma_variant(const vyre_corrections *needed, vyre_type type, uint32_t need) {
+    uint32_t flush = need & VYRE_CORRECT_FLUSHED(VYRE_CORRECT_FMA);
     if (!(need & (VYRE_CORRECT_LINEAR | VYRE_CORRECT_FMA | VYRE_CORRECT_COMPARE))) {
-        return need & VYRE_CORRECT_FLUSH ? "flush" : NULL;
+        return flush ? "flush" : NULL;
     }
     if (!(need & (VYRE_CORRECT_LINEAR | VYRE_CORRECT_FMA))) {
-        return need & VYRE_CORRECT_FLUSH ? "soft" : NULL;
+        return flush ? "soft" : NULL;
     }
     if (type == VYRE_TYPE_F32) {
         return has_wide(needed) ? "wide" : "soft";
@@ -37,12 +38,14 @@ static const char *variant(uint32_t need, uint32_t bit) {
         bool has_rest = !(need & (VYRE_CORRECT_LINEAR | VYRE_CORRECT_FMA | VYRE_CORRECT_COMPARE));
         return bit != VYRE_CORRECT_LINEAR && has_rest ? "estimate" : "soft";
     }
-    return need & VYRE_CORRECT_FLUSH ? by_device : NULL;
+    return need & VYRE_CORRECT_FLUSHED(bit) ? by_device : NULL;
 }
 
 /* Which function an operation of f32 or f64 on the device needs; NULL if it is right as it is. */
 static const char *variant_of(const vyre_corrections *needed, vyre_op op, vyre_type type) {
-    uint32_t need = needs(needed, type), flush = need & VYRE_CORRECT_FLUSH;
+    uint32_t need = needs(needed, type);
+    uint32_t rounds = VYRE_CORRECT_ROUND | VYRE_CORRECT_FLUSHED(VYRE_CORRECT_ROUND);
+    uint32_t compares = VYRE_CORRECT_COMPARE | VYRE_CORRECT_FLUSHED(VYRE_CORRECT_COMPARE);
     if (need & VYRE_CORRECT_ABSENT) {
         return "soft";
     }
@@ -51,9 +54,9 @@ static const char *variant_of(const vyre_corrections *needed, vyre_op op, vyre_t
     case VYRE_OP_DIV: return variant(need, VYRE_CORRECT_DIV);
     case VYRE_OP_SQRT: return variant(need, VYRE_CORRECT_SQRT);
     case VYRE_OP_FMA: return fma_variant(needed, type, need);
-    case VYRE_ONE_OF(FLOOR, CEIL): return need & VYRE_CORRECT_ROUND || flush ? "soft" : NULL;
+    case VYRE_ONE_OF(FLOOR, CEIL): return need & rounds ? "soft" : NULL;
     case VYRE_ONE_OF(TRUNC, ROUND): return need & VYRE_CORRECT_ROUND ? "soft" : NULL;
-    case VYRE_ANY_OF(COMPARE, EXTREME): return need & VYRE_CORRECT_COMPARE || flush ? "soft" : NULL;
+    case VYRE_ANY_OF(COMPARE, EXTREME): return need & compares ? "soft" : NULL;
     case VYRE_ANY_OF(SIGN, SURROUNDINGS, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE, INTEGER, LOGIC,
                      BITS, ELEMENTARY, CHOICE):
     case VYRE_ONE_OF(REM, COPYSIGN): break;
@@ -151,11 +154,11 @@ static bool converts_wrongly(const vyre_corrections *needed, vyre_type from, vyr
         return true;
     }
     if (to == VYRE_TYPE_BOOL) {
-        return need & (VYRE_CORRECT_FLUSH | VYRE_CORRECT_COMPARE);
+        return need & (VYRE_CORRECT_COMPARE | VYRE_CORRECT_FLUSHED(VYRE_CORRECT_COMPARE));
     }
     bool of_floats =
         vyre_lookup_class(from) == VYRE_CLASS_FLOAT && vyre_lookup_class(to) == VYRE_CLASS_FLOAT;
-    return of_floats && needed->f32 & VYRE_CORRECT_FLUSH;
+    return of_floats && needed->f32 & VYRE_CORRECT_FLUSHED(VYRE_CORRECT_CONVERT);
 }
 
 static bool replace_convert(vyre_rebuild *r, uint32_t at, vyre_type from, vyre_type to,

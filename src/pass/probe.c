@@ -1,5 +1,6 @@
 #include "pass/probe.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -74,6 +75,32 @@ static void put_random(uint64_t *state, drawing how, uint32_t *out_single, uint6
     *out_double = wide;
 }
 
+/* A quotient next to the middle of two subnormal numbers, or there: the divisor is large and has
+ * few digits, and the dividend is its product with the middle, cut off to as many digits as it may
+ * have, or the number behind that. */
+static void put_middle(uint64_t *state, uint32_t single[3], uint64_t wide[3]) {
+    uint64_t bits = vyre_random(state);
+    int divisor = 8 + (int)(bits & 7), top = (int)(bits >> 3 & 1), up = (int)(bits >> 4 & 1);
+    uint64_t middle = 2 * (bits >> 34) + 1; /* of 31 digits */
+    for (int is_wide = 0; is_wide < 2; is_wide++) {
+        int digits = is_wide ? 53 : 24, least = is_wide ? -1075 : -150;
+        uint64_t m = is_wide ? middle << 19 | 1 : middle >> 9 | 1, product = m * (uint64_t)divisor;
+        int exponent = (is_wide ? 1019 : 123) + top, cut = 0;
+        while (product >> digits) {
+            product >>= 1;
+            cut++;
+        }
+        double dividend =
+            ldexp((double)(product + (cut ? (uint64_t)up : 0)), exponent + least + cut);
+        double by = ldexp(divisor, exponent);
+        float narrow = (float)dividend, narrow_by = (float)by;
+        memcpy(is_wide ? (void *)&wide[0] : &single[0], is_wide ? (void *)&dividend : &narrow,
+               is_wide ? sizeof dividend : sizeof narrow);
+        memcpy(is_wide ? (void *)&wide[1] : &single[1], is_wide ? (void *)&by : &narrow_by,
+               is_wide ? sizeof by : sizeof narrow_by);
+    }
+}
+
 static void put_operands(uint32_t at, uint64_t *state, uint32_t single[3], uint64_t wide[3]) {
     if (at < PAIRS * PAIRS) {
         put_special(at / PAIRS, &single[0], &wide[0]);
@@ -85,6 +112,9 @@ static void put_operands(uint32_t at, uint64_t *state, uint32_t single[3], uint6
     for (uint32_t k = 0; k < 3; k++) {
         drawing how = at & 1 ? NEAR_ONE : (drawing)(vyre_random(state) % DRAWINGS);
         put_random(state, how, &single[k], &wide[k]);
+    }
+    if (at % 8 == 6) {
+        put_middle(state, single, wide);
     }
 }
 

@@ -2,6 +2,7 @@
 #include <fenv.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/status.h"
 #include "ir/eval.h"
 #include "ir/lookup.h"
@@ -37,10 +38,17 @@ static uint64_t sign_of(vyre_type type) {
     return (uint64_t)1 << (vyre_type_bytes(type) * 8 - 1);
 }
 
+static uint64_t least_normal(vyre_type type) {
+    return type == VYRE_TYPE_F32 ? 0x00800000 : 0x0010000000000000;
+}
+
+static bool is_subnormal(vyre_type type, uint64_t bits) {
+    uint64_t magnitude = bits & (sign_of(type) - 1);
+    return magnitude && magnitude < least_normal(type);
+}
+
 static uint64_t flushed(vyre_type type, uint64_t bits) {
-    uint64_t sign = sign_of(type);
-    uint64_t normal = type == VYRE_TYPE_F32 ? 0x00800000 : 0x0010000000000000;
-    return (bits & (sign - 1)) < normal ? bits & sign : bits;
+    return is_subnormal(type, bits) ? bits & sign_of(type) : bits;
 }
 
 /* NaNs have no bits of their own here: code makes them canonical. Zeros may have lost their sign,
@@ -62,10 +70,11 @@ static uint64_t evaluate(vyre_op op, vyre_type from, vyre_type to, uint64_t a, u
     return result;
 }
 
-/* What a device would give. One that flushes may do so to operands, to results, or to both. */
+/* What a device would give. One that flushes may do so to operands, to results, or to both, and to
+ * results that were subnormal before they were rounded. */
 typedef struct model {
     vyre_type type;
-    bool flushes_operands, flushes_results;
+    bool flushes_operands, flushes_results, flushes_least;
 } model;
 
 static uint64_t taken(const model *m, vyre_type type, uint64_t bits) {
@@ -73,6 +82,10 @@ static uint64_t taken(const model *m, vyre_type type, uint64_t bits) {
 }
 
 static uint64_t given(const model *m, vyre_type type, uint64_t bits) {
+    uint64_t sign = sign_of(type);
+    if (m->flushes_least && (bits & (sign - 1)) == least_normal(type)) {
+        return bits & sign;
+    }
     return m->flushes_results ? flushed(type, bits) : bits;
 }
 
@@ -172,14 +185,19 @@ static uint32_t judge(vyre_type type, const probe_row *row, const uint64_t opera
     if (shown == VYRE_TYPE_VOID ? found == expected : same(shown, found, expected, true)) {
         return 0;
     }
-    for (uint32_t i = 1; i < 4 && has_flush(row); i++) {
+    if (row->correction == VYRE_CORRECT_COMPARE &&
+        (is_subnormal(type, operands[0]) || is_subnormal(type, operands[1]))) {
+        return VYRE_CORRECT_FLUSHED(row->correction); /* whatever min and max make of it */
+    }
+    for (uint32_t i = 1; i < 8 && has_flush(row); i++) {
         m.flushes_operands = i & 1;
         m.flushes_results = i & 2;
+        m.flushes_least = i & 4;
         expected = model_row(&m, row, operands, single);
         /* A zero that does not come from flushing has its sign. */
         bool has_sign = shown != VYRE_TYPE_VOID && !(exact & (sign_of(shown) - 1));
         if (shown == VYRE_TYPE_VOID ? found == expected : same(shown, found, expected, has_sign)) {
-            return VYRE_CORRECT_FLUSH;
+            return VYRE_CORRECT_FLUSHED(row->correction);
         }
     }
     bool is_to_bool = row->kind == PROBE_COMPARISONS && (found ^ exact) == 1 << 4;
@@ -217,6 +235,32 @@ static uint32_t row_bytes(vyre_type type, const probe_row *row) {
     return vyre_type_bytes(type);
 }
 
+/* One result that asks for a correction which none before it did. */
+static void log_wrong(vyre_type type, const probe_row *row, const uint64_t o[3], uint64_t found,
+                      uint64_t exact) {
+    static const char *const kinds[] = {
+        [PROBE_OPERATION] = "",
+        [PROBE_SUM] = "b c + a",
+        [PROBE_DIFFERENCE] = "c a - b",
+        [PROBE_REST] = "what a + b lacks",
+        [PROBE_COMPARISONS] = "comparisons of a with b",
+        [PROBE_TO] = "a to ",
+        [PROBE_FROM] = "a from ",
+        [PROBE_INTEGERS] = "integers",
+        [PROBE_NARROW] = "a to ",
+        [PROBE_WIDEN] = "a from ",
+    };
+    bool converts = row->type != VYRE_TYPE_VOID;
+    const char *name = converts                       ? vyre_type_name(row->type)
+                       : row->kind == PROBE_OPERATION ? vyre_lookup_op(row->op)->name
+                                                      : "";
+    vyre_log(VYRE_LOG_DEBUG,
+             "probe of %s: %s%s of 0x%llx 0x%llx 0x%llx gave 0x%llx, expected 0x%llx",
+             vyre_type_name(type), kinds[row->kind], name, (unsigned long long)o[0],
+             (unsigned long long)o[1], (unsigned long long)o[2], (unsigned long long)found,
+             (unsigned long long)exact);
+}
+
 /* All that a row's results ask for. */
 static uint32_t judge_row(vyre_type type, const probe_row *row, const vyre_probe *probe,
                           column_reader *reader) {
@@ -229,7 +273,13 @@ static uint32_t judge_row(vyre_type type, const probe_row *row, const vyre_probe
             size_t at = (size_t)k * VYRE_PROBE_COUNT + i;
             operands[k] = type == VYRE_TYPE_F32 ? singles[at] : doubles[at];
         }
-        needed |= judge(type, row, operands, singles[i], read_at(reader, bytes, i));
+        uint64_t found = read_at(reader, bytes, i);
+        uint32_t asked = judge(type, row, operands, singles[i], found);
+        if (asked & ~needed) {
+            const model exact = {.type = type};
+            log_wrong(type, row, operands, found, model_row(&exact, row, operands, singles[i]));
+        }
+        needed |= asked;
     }
     reader->column += reader->words && bytes == 8 ? 2 : 1;
     /* Wrong results may look flushed by chance. Other rows know whether the device flushes. */

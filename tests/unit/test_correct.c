@@ -35,6 +35,10 @@ static const worse_device devices[] = {
     {"unfused without f64", {FMA, ABSENT}},
     {"flushing", {FLUSH, FLUSH}},
     {"flushing single", {FLUSH, 0}},
+    {"flushing sums", {VYRE_CORRECT_FLUSHED(LINEAR), VYRE_CORRECT_FLUSHED(LINEAR)}},
+    {"flushing comparisons, loose roots",
+     {VYRE_CORRECT_FLUSHED(SQRT | FMA | CONVERT | COMPARE) | SQRT, DIV}},
+    {"flushing quotients", {VYRE_CORRECT_FLUSHED(DIV | ROUND), VYRE_CORRECT_FLUSHED(DIV | ROUND)}},
     {"loose quotients", {DIV | SQRT, DIV | SQRT}},
     {"flushing and loose", {FLUSH | DIV | SQRT, DIV | SQRT}},
     {"flushing both and loose", {FLUSH | DIV | SQRT | FMA, FLUSH | DIV | SQRT}},
@@ -477,11 +481,16 @@ static void corrections_are_printed(void **state) {
     vyre_strbuf text = {0};
     vyre_corrections_print(&(vyre_corrections){FLUSH | FMA, 0}, &text);
     vyre_strbuf_puts(&text, "\n");
+    vyre_corrections_print(
+        &(vyre_corrections){VYRE_CORRECT_FLUSHED(FMA | COMPARE) | SQRT, VYRE_CORRECT_FLUSHED(FMA)},
+        &text);
+    vyre_strbuf_puts(&text, "\n");
     vyre_corrections_print(&(vyre_corrections){VYRE_CORRECT_ALL, ABSENT}, &text);
     assert_string_equal(vyre_strbuf_string(&text),
-                        "f32: subnormals, fma; f64: none\n"
-                        "f32: absent, subnormals, + - *, /, sqrt, fma, conversions, rounding, "
-                        "comparisons; f64: absent");
+                        "f32: fma, subnormals; f64: none\n"
+                        "f32: sqrt, subnormals of fma, comparisons; f64: subnormals of fma\n"
+                        "f32: absent, + - *, /, sqrt, fma, conversions, rounding, comparisons, "
+                        "subnormals; f64: absent");
     vyre_strbuf_free(&text);
 }
 

@@ -34,7 +34,16 @@ static vyre_corrections probed(bool has_f64, const vyre_corrections *bad) {
     return needed;
 }
 
+/* Where results are wrong anyway, the judge does not ask whether others are flushed. */
+static uint32_t seen(uint32_t wanted) {
+    return wanted & ~VYRE_CORRECT_FLUSHED(wanted & 0xffff);
+}
+
 static void expect(bool has_f64, vyre_corrections bad, vyre_corrections wanted) {
+    wanted.f32 = seen(wanted.f32), wanted.f64 = seen(wanted.f64);
+    /* Between both types it is f32 that has subnormal numbers. */
+    wanted.f32 &= has_f64 ? ~UINT32_C(0) : ~VYRE_CORRECT_FLUSHED(CONVERT);
+    wanted.f64 &= ~VYRE_CORRECT_FLUSHED(CONVERT);
     vyre_corrections found = probed(has_f64, &bad);
     if (found.f32 != wanted.f32 || found.f64 != wanted.f64) {
         vyre_strbuf text = {0};
@@ -58,7 +67,13 @@ static void each_mistake_is_found(void **state) {
                                     DIV | SQRT,
                                     FLUSH | FMA,
                                     FLUSH | DIV | SQRT,
-                                    FLUSH | FMA | DIV | SQRT};
+                                    FLUSH | FMA | DIV | SQRT,
+                                    VYRE_CORRECT_FLUSHED(LINEAR),
+                                    VYRE_CORRECT_FLUSHED(DIV),
+                                    VYRE_CORRECT_FLUSHED(SQRT),
+                                    VYRE_CORRECT_FLUSHED(FMA),
+                                    VYRE_CORRECT_FLUSHED(COMPARE),
+                                    VYRE_CORRECT_FLUSHED(FMA | COMPARE) | SQRT};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         uint32_t of_both = ways[i] & CONVERT;
         expect(false, (vyre_corrections){ways[i], 0}, (vyre_corrections){ways[i], ABSENT});

@@ -5,7 +5,8 @@
  *     worse = worsen(corrected, &(vyre_corrections){.f32 = VYRE_CORRECT_FLUSH});
  *
  * Each bit makes wrong what the correction of that bit repairs:
- *   FLUSH    subnormal operands and results become 0 of the same sign; signs and moves keep them
+ *   FLUSHED(...)  subnormal operands and results of these become 0 of the same sign
+ *   FLUSH    that of all; signs and moves keep them
  *   DIV SQRT results are up to two last digits off, some far more, depending on the operands
  *   FMA      rounds twice
  *   LINEAR CONVERT ROUND COMPARE   always wrong, so nothing may use them
@@ -169,14 +170,16 @@ static inline bool worsen_convert(vyre_rebuild *r, uint32_t at, vyre_type from, 
         }
         return true;
     }
-    if (!state->flushes || !(bad & VYRE_CORRECT_FLUSH)) {
+    bool to_bool = vyre_lookup_class(to) == VYRE_CLASS_BOOL;
+    uint32_t flush = VYRE_CORRECT_FLUSHED(to_bool ? VYRE_CORRECT_COMPARE : VYRE_CORRECT_CONVERT);
+    if (!state->flushes || !(bad & flush)) {
         return false;
     }
-    if (worsen_of(&state->bad, from) & VYRE_CORRECT_FLUSH) {
+    if (worsen_of(&state->bad, from) & flush) {
         value = worsen_call(r, "convert", "flush", from, from, &value, 1);
     }
     value = vyre_build_convert(r->to, to, value);
-    if (worsen_of(&state->bad, to) & VYRE_CORRECT_FLUSH) {
+    if (worsen_of(&state->bad, to) & flush) {
         value = worsen_call(r, "convert", "flush", to, to, &value, 1);
     }
     r->values[at] = value;
@@ -199,20 +202,30 @@ static inline bool worsen_inst(vyre_rebuild *r, uint32_t at) {
     vyre_op op = vyre_inst_op(inst);
     vyre_list list = vyre_inst_operands(r->ir, inst);
     bool is_pure = false, spoils = false, loosens = false;
+    uint32_t flush = 0;
     vyre_type type = list.count ? vyre_operand_type(r->ir, list.items[0]) : VYRE_TYPE_VOID;
     vyre_type result = vyre_inst_type(inst);
     uint32_t bad = worsen_of(&state->bad, type);
     switch (op) {
-    case VYRE_ANY_OF(LINEAR): is_pure = true, spoils = bad & VYRE_CORRECT_LINEAR; break;
-    case VYRE_OP_DIV: is_pure = true, loosens = bad & VYRE_CORRECT_DIV; break;
-    case VYRE_OP_SQRT: is_pure = true, loosens = bad & VYRE_CORRECT_SQRT; break;
+    case VYRE_ANY_OF(LINEAR):
+        is_pure = true, spoils = bad & VYRE_CORRECT_LINEAR, flush = VYRE_CORRECT_LINEAR;
+        break;
+    case VYRE_OP_DIV:
+        is_pure = true, loosens = bad & VYRE_CORRECT_DIV, flush = VYRE_CORRECT_DIV;
+        break;
+    case VYRE_OP_SQRT:
+        is_pure = true, loosens = bad & VYRE_CORRECT_SQRT, flush = VYRE_CORRECT_SQRT;
+        break;
     case VYRE_OP_FMA:
         is_pure = true, loosens = bad & VYRE_CORRECT_FMA, spoils = bad & VYRE_CORRECT_LINEAR;
+        flush = VYRE_CORRECT_FMA;
         break;
     case VYRE_ONE_OF(FLOOR, CEIL, TRUNC, ROUND):
-        is_pure = true, spoils = bad & VYRE_CORRECT_ROUND;
+        is_pure = true, spoils = bad & VYRE_CORRECT_ROUND, flush = VYRE_CORRECT_ROUND;
         break;
-    case VYRE_ANY_OF(COMPARE, EXTREME): is_pure = true, spoils = bad & VYRE_CORRECT_COMPARE; break;
+    case VYRE_ANY_OF(COMPARE, EXTREME):
+        is_pure = true, spoils = bad & VYRE_CORRECT_COMPARE, flush = VYRE_CORRECT_COMPARE;
+        break;
     case VYRE_ANY_OF(SIGN): is_pure = true; break;
     case VYRE_OP_CONVERT: break;
     case VYRE_ONE_OF(COPYSIGN, SELECT, BITCAST, REM):
@@ -239,7 +252,7 @@ static inline bool worsen_inst(vyre_rebuild *r, uint32_t at) {
     }
     const char *name = vyre_lookup_op(op)->name;
     if (state->flushes) {
-        if (!(bad & VYRE_CORRECT_FLUSH)) {
+        if (!(bad & VYRE_CORRECT_FLUSHED(flush))) {
             return false;
         }
         r->values[at] = worsen_call(r, name, "flush", type, result, operands, list.count);

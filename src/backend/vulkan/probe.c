@@ -16,7 +16,7 @@
 #include "store/store.h"
 
 /* Grows whenever the code of the probe becomes other code by this version of the library. */
-static const char probe_version[] = VYRE_VERSION_STRING " probe 6";
+static const char probe_version[] = VYRE_VERSION_STRING " probe 7";
 
 /* What is found and stored. */
 typedef struct findings {
@@ -27,6 +27,7 @@ typedef struct findings {
 static void take_over(vulkan_device *device, const findings *found) {
     vyre_strbuf text = {0};
     device->needed = found->needed;
+    device->target.flushes_chosen = found->needed.f32 & VYRE_CORRECT_FLUSHED(VYRE_CORRECT_COMPARE);
     device->target.most_turns = found->most_turns;
     device->target.no_fences = found->no_fences;
     device->target.folds_zeros = found->folds_zeros;
