@@ -49,6 +49,8 @@ typedef struct spirv_target {
     bool folds_zeros;    /* the driver drops additions of zeros and products with them, and divides
                           * by them as it likes, where it finds out that a number is zero. Code
                           * then hides from it what every float is that is not loaded */
+    bool flushes_chosen; /* the driver makes a minimum of f32 of a comparison and a choice, and that
+                          * flushes. Code hides from it what is compared */
     uint64_t widths;     /* of subgroups that phases can have: bits 8, 16, 32, 64, i.e. the sum
                           * of these numbers. The device has the operations BASIC, VOTE, BALLOT
                           * and SHUFFLE, subgroup size control and full subgroups. Phases of

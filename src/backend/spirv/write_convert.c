@@ -9,6 +9,35 @@ static spv_id power(spirv_builder *b, vyre_type type, uint32_t exponent, bool ne
     return spirv_number_of(b, spirv_real_kind(type), bits);
 }
 
+/* A number from 0 to 2^64 in two halves. Each step is exact. Drivers take as long for 64 bits; and
+ * where only the lower half is used, an H200 (driver 580) converts to 32 bits at once, which gives
+ * the largest number instead of the lower bits. */
+static spv_id wide_from_real(spirv_builder *b, vyre_type from, spv_id x) {
+    spirv_kind real = spirv_real_kind(from);
+    uint64_t down = from == VYRE_TYPE_F64 ? (uint64_t)(1023 - 32) << 52 : (127 - 32) << 23;
+    spv_id whole = spirv_extended(b, SPV_x_Trunc, real, &x, 1);
+    spv_id high = spirv_two(b, SPV_FMul, real, whole, spirv_number_of(b, real, down));
+    high = spirv_extended(b, SPV_x_Floor, real, &high, 1);
+    spv_id rest = spirv_two(b, SPV_FMul, real, high, power(b, from, 32, false));
+    spv_id low = spirv_two(b, SPV_FSub, real, whole, rest);
+    low = spirv_one(b, SPV_ConvertFToU, SPIRV_U32, low);
+    high = spirv_one(b, SPV_ConvertFToU, SPIRV_U32, high);
+    spv_id both = SPIRV_VALUE(b, SPV_CompositeConstruct, SPIRV_PAIR, low, high);
+    return spirv_one(b, SPV_Bitcast, SPIRV_U64, both);
+}
+
+static spv_id signed_wide_from_real(spirv_builder *b, vyre_type from, spv_id x, spv_id bits) {
+    spirv_kind kind = spirv_kind_of(from);
+    uint64_t sign = (uint64_t)1 << (spirv_width(from) - 1);
+    spv_id magnitude = spirv_two(b, SPV_BitwiseAnd, kind, bits, spirv_number_of(b, kind, sign - 1));
+    magnitude = spirv_one(b, SPV_Bitcast, spirv_real_kind(from), magnitude);
+    spv_id whole = wide_from_real(b, from, magnitude), zero = spirv_u64(b, 0);
+    spv_id negative =
+        spirv_two(b, SPV_FOrdLessThan, SPIRV_BOOL, x, spirv_number_of(b, spirv_real_kind(from), 0));
+    return spirv_choose(b, SPIRV_U64, negative, spirv_two(b, SPV_ISub, SPIRV_U64, zero, whole),
+                        whole);
+}
+
 /* Numbers beyond the range have no meaning for the instruction, nor has a NaN: it gets a 0 instead
  * of them. */
 static spv_id integer_from_real(spirv_builder *b, vyre_type from, vyre_type to, spirv_slot slot) {
@@ -24,9 +53,16 @@ static spv_id integer_from_real(spirv_builder *b, vyre_type from, vyre_type to, 
     spv_id below = spirv_two(b, SPV_FOrdLessThan, SPIRV_BOOL, x, low);
     spv_id outside = spirv_two(b, SPV_LogicalOr, SPIRV_BOOL, above, below);
     outside = spirv_two(b, SPV_LogicalOr, SPIRV_BOOL, outside, spirv_is_nan(b, from, x_bits));
-    spv_id safe = spirv_choose(b, bits_kind, outside, spirv_number_of(b, bits_kind, 0), x_bits);
-    safe = spirv_one(b, SPV_Bitcast, spirv_real_kind(from), safe);
-    spv_id whole = spirv_one(b, is_signed ? SPV_ConvertFToS : SPV_ConvertFToU, kind, safe);
+    spv_id safe_bits =
+        spirv_choose(b, bits_kind, outside, spirv_number_of(b, bits_kind, 0), x_bits);
+    spv_id safe = spirv_one(b, SPV_Bitcast, spirv_real_kind(from), safe_bits);
+    spv_id whole;
+    if (kind == SPIRV_U64) {
+        whole = is_signed ? signed_wide_from_real(b, from, safe, safe_bits)
+                          : wide_from_real(b, from, safe);
+    } else {
+        whole = spirv_one(b, is_signed ? SPV_ConvertFToS : SPV_ConvertFToU, kind, safe);
+    }
     whole = spirv_choose(b, kind, above, spirv_constant(b, to, most), whole);
     uint64_t least = is_signed ? (uint64_t)1 << bits : 0;
     return spirv_choose(b, kind, below, spirv_constant(b, to, least), whole);

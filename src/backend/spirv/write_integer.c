@@ -121,36 +121,46 @@ static spv_id high_product(const integer *t, spv_id x, spv_id y) {
                two(t, SPV_IMul, x, y), spirv_u32(b, t->width));
 }
 
-/* Between the ends of a narrow type. */
+/* Between the ends of an unsigned narrow type. */
 static spv_id clamped(const integer *t, spv_id x) {
-    spv_id low = number(t, smallest(t)), high = number(t, largest(t));
+    spv_id low = number(t, 0), high = number(t, largest(t));
     x = choose(t, test(t, SPV_SLessThan, x, low), low, x);
     return choose(t, test(t, SPV_SLessThan, high, x), high, x);
 }
 
+/* The highest bit of what carries out of the sum, or is borrowed by the difference, as a mask. That
+ * is computed from bits: where the result was compared with an operand, an H200 gave wrong sums of
+ * 64 bits (docs/vulkan.md). */
+static spv_id carry_of(const integer *t, bool adds, spv_id x, spv_id y, spv_id sum) {
+    spv_id from = adds ? x : spirv_one(t->b, SPV_Not, t->kind, x);
+    spv_id rest = adds ? spirv_one(t->b, SPV_Not, t->kind, sum) : sum;
+    spv_id passed = two(t, SPV_BitwiseAnd, two(t, SPV_BitwiseOr, from, y), rest);
+    spv_id carry = two(t, SPV_BitwiseOr, two(t, SPV_BitwiseAnd, from, y), passed);
+    return two(t, SPV_ShiftRightArithmetic, carry, spirv_u32(t->b, t->width - 1));
+}
+
 static spv_id saturated(const integer *t, bool adds, spv_id x, spv_id y) {
     spv_id sum = two(t, adds ? SPV_IAdd : SPV_ISub, x, y);
-    if (t->width < 32) {
+    if (!t->is_signed && t->width < 32) {
         return clamped(t, sum);
     }
-    if (!t->is_signed && adds) {
-        /* The carry out of the highest bit, as a mask: where the sum was compared with x, an H200
-         * gave wrong sums of 64 bits (docs/vulkan.md). */
-        spv_id lost = two(t, SPV_BitwiseAnd, two(t, SPV_BitwiseOr, x, y),
-                          spirv_one(t->b, SPV_Not, t->kind, sum));
-        spv_id carry = two(t, SPV_BitwiseOr, two(t, SPV_BitwiseAnd, x, y), lost);
-        carry = two(t, SPV_ShiftRightArithmetic, carry, spirv_u32(t->b, t->width - 1));
-        return two(t, SPV_BitwiseOr, sum, carry);
-    }
     if (!t->is_signed) {
-        return choose(t, less(t, x, y), number(t, 0), sum);
+        spv_id carry = carry_of(t, adds, x, y, sum);
+        return adds ? two(t, SPV_BitwiseOr, sum, carry)
+                    : two(t, SPV_BitwiseAnd, sum, spirv_one(t->b, SPV_Not, t->kind, carry));
     }
-    /* It left the range if the sign is another than that of both operands; of a difference, than
-     * that of the first, which differs from the second's. */
-    spv_id from_x = two(t, SPV_BitwiseXor, x, sum);
-    spv_id from_y = two(t, SPV_BitwiseXor, adds ? y : x, adds ? sum : y);
-    spv_id left = less(t, two(t, SPV_BitwiseAnd, from_x, from_y), number(t, 0));
-    spv_id sign = two(t, SPV_ShiftRightArithmetic, x, spirv_u32(t->b, t->width - 1));
+    spv_id left;
+    if (t->width < 32) {
+        left = test(t, SPV_INotEqual, narrow(t, sum), sum);
+    } else {
+        /* It left the range if the sign is another than that of both operands; of a difference,
+         * than that of the first, which differs from the second's. */
+        spv_id from_x = two(t, SPV_BitwiseXor, x, sum);
+        spv_id from_y = two(t, SPV_BitwiseXor, adds ? y : x, adds ? sum : y);
+        left = less(t, two(t, SPV_BitwiseAnd, from_x, from_y), number(t, 0));
+    }
+    spv_id sign =
+        two(t, SPV_ShiftRightArithmetic, x, spirv_u32(t->b, t->kind == SPIRV_U64 ? 63 : 31));
     spv_id limit = two(t, SPV_BitwiseXor, sign, number(t, largest(t)));
     return choose(t, left, limit, sum);
 }
@@ -166,15 +176,21 @@ static spv_id own_bits(const integer *t, spv_id x) {
                : x;
 }
 
-/* A shift by the whole width has no meaning, so the far count is taken modulo the width as well: 0
- * then, which gives the same bits twice. */
+/* A narrow number stands in a word twice, side by side, so that one shift brings all bits. In
+ * others a shift by the whole width has no meaning, so the far count is taken modulo the width as
+ * well: 0 then, which gives the same bits twice. */
 static spv_id rotated(const integer *t, bool left, spv_id x, spv_id count) {
     spv_id bits = own_bits(t, x), near = shift_count(t, count);
     spv_id far = spirv_two(t->b, SPV_ISub, SPIRV_U32, spirv_u32(t->b, t->width), near);
+    if (t->width < 32) {
+        spv_id up = two(t, SPV_ShiftLeftLogical, bits, spirv_u32(t->b, t->width));
+        spv_id twice = two(t, SPV_BitwiseOr, up, bits);
+        return narrow(t, two(t, SPV_ShiftRightLogical, twice, left ? far : near));
+    }
     far = shift_count(t, far);
     spv_id up = two(t, SPV_ShiftLeftLogical, bits, left ? near : far);
     spv_id down = two(t, SPV_ShiftRightLogical, bits, left ? far : near);
-    return narrow(t, two(t, SPV_BitwiseOr, up, down));
+    return two(t, SPV_BitwiseOr, up, down);
 }
 
 /* Counts, of 32 bits. */
