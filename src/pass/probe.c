@@ -75,29 +75,30 @@ static void put_random(uint64_t *state, drawing how, uint32_t *out_single, uint6
     *out_double = wide;
 }
 
-/* A quotient next to the middle of two subnormal numbers, or there: the divisor is large and has
- * few digits, and the dividend is its product with the middle, cut off to as many digits as it may
- * have, or the number behind that. */
+/* A quotient in the middle of two subnormal numbers, or next to it: the divisor is large and has
+ * few digits, and the dividend is its product with the middle, which has so many digits that the
+ * product may have to be cut off, or the number behind that. */
 static void put_middle(uint64_t *state, uint32_t single[3], uint64_t wide[3]) {
-    uint64_t bits = vyre_random(state);
+    uint64_t bits = vyre_random(state), middle = vyre_random(state);
     int divisor = 8 + (int)(bits & 7), top = (int)(bits >> 3 & 1), up = (int)(bits >> 4 & 1);
-    uint64_t middle = 2 * (bits >> 34) + 1; /* of 31 digits */
     for (int is_wide = 0; is_wide < 2; is_wide++) {
         int digits = is_wide ? 53 : 24, least = is_wide ? -1075 : -150;
-        uint64_t m = is_wide ? middle << 19 | 1 : middle >> 9 | 1, product = m * (uint64_t)divisor;
         int exponent = (is_wide ? 1019 : 123) + top, cut = 0;
-        while (product >> digits) {
-            product >>= 1;
+        int unused = 64 - digits + (int)(bits >> 5 & 7);
+        uint64_t product = (middle >> unused | 1) * (uint64_t)divisor;
+        for (; product >> digits; product >>= 1) {
             cut++;
         }
-        double dividend =
-            ldexp((double)(product + (cut ? (uint64_t)up : 0)), exponent + least + cut);
+        product += cut ? (uint64_t)up : 0;
+        double dividend = ldexp((double)product, exponent + least + cut);
         double by = ldexp(divisor, exponent);
-        float narrow = (float)dividend, narrow_by = (float)by;
-        memcpy(is_wide ? (void *)&wide[0] : &single[0], is_wide ? (void *)&dividend : &narrow,
-               is_wide ? sizeof dividend : sizeof narrow);
-        memcpy(is_wide ? (void *)&wide[1] : &single[1], is_wide ? (void *)&by : &narrow_by,
-               is_wide ? sizeof by : sizeof narrow_by);
+        if (is_wide) {
+            memcpy(&wide[0], &dividend, sizeof dividend);
+            memcpy(&wide[1], &by, sizeof by);
+        } else {
+            const float narrow[] = {(float)dividend, (float)by};
+            memcpy(single, narrow, sizeof narrow);
+        }
     }
 }
 
