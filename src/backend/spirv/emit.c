@@ -106,24 +106,18 @@ static bool is_narrow_limit(const vyre_const *row) {
 }
 
 /* Where the driver of an H200 (580) makes a wrong instruction of several, which conformance found:
- * of a sum that is held between the ends of a narrow type, next to a conversion from a float; of a
- * difference from a constant of 64 bits; and of a comparison that chooses one of its operands, a
- * minimum, which flushes what it chooses. */
-static bool is_misread(const emit *e, vyre_op op, vyre_type type, uint32_t operand, uint32_t k) {
+ * of a sum that is held between the ends of a narrow type, next to a conversion from a float; and
+ * of a comparison that chooses one of its operands, a minimum, which flushes what it chooses. */
+static bool is_misread(const emit *e, vyre_op op, vyre_type type, uint32_t operand) {
     bool is_constant = vyre_operand_is_constant(operand);
     bool orders = op == VYRE_OP_LT || op == VYRE_OP_LE;
     if (type == VYRE_TYPE_F32) {
         bool compares = orders || op == VYRE_OP_EQ || op == VYRE_OP_NE;
-        return compares && !is_constant && e->target->flushes_chosen;
+        return compares && vyre_operand_is_value(operand) && e->target->flushes_chosen &&
+               e->facts.uses[operand - e->phase->first] > 1;
     }
-    if (!is_constant) {
-        return false;
-    }
-    if (spirv_width(type) == 64) {
-        return k == 0 && (op == VYRE_OP_SUB || op == VYRE_OP_SUB_SAT);
-    }
-    return (orders || op == VYRE_OP_MIN || op == VYRE_OP_MAX) && spirv_is_signed(type) &&
-           is_narrow_limit(vyre_operand_const(e->ir, operand));
+    return (orders || op == VYRE_OP_MIN || op == VYRE_OP_MAX) && is_constant &&
+           spirv_is_signed(type) && is_narrow_limit(vyre_operand_const(e->ir, operand));
 }
 
 static void write_pure(emit *e, uint32_t inst) {
@@ -134,7 +128,7 @@ static void write_pure(emit *e, uint32_t inst) {
     spirv_slot slots[3] = {{0}};
     for (uint32_t k = 0; k < values.count && k < 3; k++) {
         slots[k] = spirv_emit_operand(e, values.items[k]);
-        if (is_misread(e, vyre_inst_op(i), type, values.items[k], k)) {
+        if (is_misread(e, vyre_inst_op(i), type, values.items[k])) {
             spv_id bits = spirv_to_bits(&e->b, type, slots[k]);
             slots[k] = (spirv_slot){spirv_emit_hidden(e, type, bits), false};
         }

@@ -20,7 +20,8 @@ static void visit_access(opencl_facts *f, const vyre_inst *i, const vyre_walk *a
 bool opencl_analyse(opencl_facts *f, const vyre_ir *ir, uint32_t phase, bool own_domain) {
     *f = (opencl_facts){.ir = ir, .phase = &ir->phases[phase]};
     f->written = vyre_alloc_zeroed(ir->resource_count + 1, sizeof *f->written);
-    if (!f->written || !vyre_nans_init(&f->nans, ir, f->phase, NULL, NULL) ||
+    f->uses = vyre_alloc_zeroed(f->phase->end - f->phase->first, sizeof *f->uses);
+    if (!f->written || !f->uses || !vyre_nans_init(&f->nans, ir, f->phase, NULL, NULL) ||
         !vyre_uniformity_init(&f->map, ir, phase, false, true) ||
         !vyre_ranges_init(&f->ranges, ir, phase, own_domain)) {
         opencl_facts_free(f);
@@ -36,12 +37,19 @@ bool opencl_analyse(opencl_facts *f, const vyre_ir *ir, uint32_t phase, bool own
         }
         f->has_barriers |= i->op == VYRE_OP_BARRIER || i->op == VYRE_OP_UNIFORM_LOAD;
         f->has_loops |= vyre_op_is_loop(i->op) && !opencl_ends_soon(ir, inst);
+        vyre_list values = vyre_inst_operands(ir, i);
+        for (uint32_t k = 0; k < values.count; k++) {
+            if (vyre_operand_is_value(values.items[k])) {
+                f->uses[values.items[k] - f->phase->first]++;
+            }
+        }
     }
     return true;
 }
 
 void opencl_facts_free(opencl_facts *f) {
     vyre_free(f->written);
+    vyre_free(f->uses);
     vyre_nans_deinit(&f->nans);
     vyre_ranges_deinit(&f->ranges);
     vyre_uniformity_deinit(&f->map);

@@ -13,6 +13,7 @@ typedef struct opencl_facts {
     vyre_uniformity_map map;
     vyre_ranges ranges;
     bool *written;     /* by resource: the phase writes it */
+    uint32_t *uses;    /* by instruction of the phase */
     bool has_barriers; /* that the program states */
     bool has_atomics;  /* */
     bool has_loops;    /* that may run for long */

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "backend/opencl/codegen/emit_state.h"
 #include "base/alloc.h"
@@ -165,6 +166,25 @@ void opencl_emit_canonical(emit *e, vyre_type type, const char *name) {
     vyre_strbuf_puts(&e->code, ";\n");
 }
 
+/* NVIDIA's compiler makes a maximum of `x < c ? c : x`, and has another NaN there than x is. So it
+ * does not see that what is compared is what is chosen: it passes by a zero that only the host
+ * knows. What is used once is not chosen. */
+static bool is_misread(const emit *e, vyre_op op, vyre_type type, uint32_t operand) {
+    bool compares = op == VYRE_OP_LT || op == VYRE_OP_LE || op == VYRE_OP_EQ || op == VYRE_OP_NE;
+    return compares && (type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64) &&
+           vyre_operand_is_value(operand) && e->facts.uses[operand - e->phase->first] > 1;
+}
+
+enum { HIDDEN_TEXT = 128 };
+
+static void write_hidden(emit *e, vyre_type type, const char *name, char out_text[HIDDEN_TEXT]) {
+    opencl_name domain = opencl_parameter_name(e, OPENCL_DOMAIN, 0);
+    snprintf(out_text, HIDDEN_TEXT,
+             type == VYRE_TYPE_F64 ? "as_double(as_ulong(%s) | %s >> 63)"
+                                   : "as_float(as_uint(%s) | (uint)(%s >> 63))",
+             name, domain.text);
+}
+
 static void write_pure(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     vyre_type result = vyre_inst_type(i);
@@ -173,16 +193,21 @@ static void write_pure(emit *e, uint32_t inst) {
     bool settles = vyre_nan_settles(&e->facts.nans, inst);
     bool is_absent = (type == VYRE_TYPE_F64 || result == VYRE_TYPE_F64) && !e->target->has_f64 &&
                      !is_of_bits(i->op);
-    opencl_name names[3] = {{{0}}};
+    char names[3][HIDDEN_TEXT] = {{0}};
     for (uint32_t k = 0; k < values.count && k < 3; k++) {
-        names[k] = opencl_operand(e, values.items[k]);
+        opencl_name name = opencl_operand(e, values.items[k]);
+        if (!is_absent && is_misread(e, vyre_inst_op(i), type, values.items[k])) {
+            write_hidden(e, type, name.text, names[k]);
+        } else {
+            memcpy(names[k], name.text, sizeof name.text);
+        }
     }
     opencl_name value = opencl_value(inst);
     opencl_begin(e);
     vyre_strbuf_printf(&e->code, "%s%s %s = ", settles ? "" : "const ", opencl_type(result),
                        value.text);
-    if (is_absent || !opencl_write_op(&e->code, vyre_inst_op(i), type, result, names[0].text,
-                                      names[1].text, names[2].text)) {
+    if (is_absent ||
+        !opencl_write_op(&e->code, vyre_inst_op(i), type, result, names[0], names[1], names[2])) {
         bool is_known = is_absent || opencl_is_half(type) || opencl_is_half(result);
         e->unknown = is_known ? e->unknown : vyre_inst_op(i);
         e->lack = is_known ? "arithmetic of a type" : e->lack;
