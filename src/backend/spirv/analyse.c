@@ -61,6 +61,7 @@ static void visit_access(spirv_facts *f, const vyre_inst *i, const vyre_walk *at
     f->used[resource] = true;
     if (effects & VYRE_EFFECT_WRITE) {
         f->written[resource] = true;
+        f->writes_halves |= vyre_type_bytes(vyre_resource_type(&f->ir->resources[resource])) == 2;
     }
     if ((effects & waits) == waits && f->phase->workgroup[0] &&
         vyre_resource_is_global(&f->ir->resources[resource]) && in_open_loop(f, at)) {

@@ -28,6 +28,7 @@ typedef struct spirv_facts {
     bool has_loops;     /* that may run for long */
     bool may_wait;      /* for what an earlier workgroup does */
     bool synchronises;  /* invocations see what others write */
+    bool writes_halves; /* elements of 16 bits, to memory */
     bool orders;        /* atomics or subgroups order other accesses */
 } spirv_facts;
 

@@ -106,17 +106,26 @@ static bool is_narrow_limit(const vyre_const *row) {
 }
 
 /* Where the driver of an H200 (580) makes a wrong instruction of several, which conformance found:
- * of a sum that is held between the ends of a narrow type, next to a conversion from a float; and
- * of a comparison that chooses one of its operands, a minimum, which flushes what it chooses. */
-static bool is_misread(const emit *e, vyre_op op, vyre_type type, uint32_t operand) {
+ * of a sum that is held between the ends of a narrow type, next to a conversion from a float; of
+ * `x << 8 | x >> 8` in a phase that writes elements of 16 bits; and of a comparison that chooses
+ * one of its operands, a minimum, which flushes what it chooses. */
+static bool is_misread(const emit *e, const vyre_inst *i, vyre_type type, uint32_t operand) {
     bool is_constant = vyre_operand_is_constant(operand);
-    bool orders = op == VYRE_OP_LT || op == VYRE_OP_LE;
+    bool orders = i->op == VYRE_OP_LT || i->op == VYRE_OP_LE;
     if (type == VYRE_TYPE_F32) {
-        bool compares = orders || op == VYRE_OP_EQ || op == VYRE_OP_NE;
-        return compares && vyre_operand_is_value(operand) && e->target->flushes_chosen &&
+        bool compares = orders || i->op == VYRE_OP_EQ || i->op == VYRE_OP_NE;
+        return compares && !is_constant && e->target->flushes_chosen &&
                e->facts.uses[operand - e->phase->first] > 1;
     }
-    return (orders || op == VYRE_OP_MIN || op == VYRE_OP_MAX) && is_constant &&
+    if (vyre_lookup_class(type) == VYRE_CLASS_FLOAT) {
+        return false;
+    }
+    if (i->op == VYRE_OP_SHR || i->op == VYRE_OP_DIV) {
+        uint64_t by = vyre_operand_is_constant(i->b) ? vyre_operand_const(e->ir, i->b)->bits : 0;
+        bool is_byte = i->op == VYRE_OP_DIV ? by == 256 : by % spirv_width(type) == 8;
+        return e->facts.writes_halves && operand == i->a && is_byte && spirv_width(type) > 8;
+    }
+    return (orders || i->op == VYRE_OP_MIN || i->op == VYRE_OP_MAX) && is_constant &&
            spirv_is_signed(type) && is_narrow_limit(vyre_operand_const(e->ir, operand));
 }
 
@@ -128,7 +137,7 @@ static void write_pure(emit *e, uint32_t inst) {
     spirv_slot slots[3] = {{0}};
     for (uint32_t k = 0; k < values.count && k < 3; k++) {
         slots[k] = spirv_emit_operand(e, values.items[k]);
-        if (is_misread(e, vyre_inst_op(i), type, values.items[k])) {
+        if (is_misread(e, i, type, values.items[k])) {
             spv_id bits = spirv_to_bits(&e->b, type, slots[k]);
             slots[k] = (spirv_slot){spirv_emit_hidden(e, type, bits), false};
         }

@@ -186,12 +186,6 @@ static spv_id to_memory(emit *e, uint32_t resource, spv_id bits) {
     if (element_type(e, resource) == VYRE_TYPE_BOOL) {
         bits = spirv_choose(b, SPIRV_U32, bits, spirv_u32(b, 1), spirv_u32(b, 0));
     }
-    if (stored == SPIRV_U16) {
-        /* An H200 (driver 580) makes 0 of `x << 8 | x >> 8` where it knows that 16 bits are enough.
-         * It does not beyond a shift. */
-        bits =
-            spirv_two(b, SPV_ShiftRightLogical, SPIRV_U32, bits, spirv_emit_hidden_zero(e, false));
-    }
     return stored == SPIRV_U8 || stored == SPIRV_U16 ? spirv_one(b, SPV_UConvert, stored, bits)
                                                      : bits;
 }

@@ -113,8 +113,7 @@ void spirv_emit_poll(emit *e);
 /* An operand as it is; as bits, or a truth; as a number of floats. */
 spirv_slot spirv_emit_operand(emit *e, uint32_t operand);
 spv_id spirv_emit_bits(emit *e, uint32_t operand);
-/* A zero, and a number, of which the driver cannot know what they are. */
-spv_id spirv_emit_hidden_zero(emit *e, bool is_wide);
+/* A number of which the driver cannot know what it is. */
 spv_id spirv_emit_hidden(emit *e, vyre_type type, spv_id bits);
 void spirv_emit_set(emit *e, uint32_t inst, spv_id bits);
 

@@ -208,7 +208,7 @@ void spirv_emit_poll(emit *e) {
 }
 
 /* A zero that drivers do not see through: the highest bit of a domain. */
-spv_id spirv_emit_hidden_zero(emit *e, bool is_wide) {
+static spv_id hidden_zero(emit *e, bool is_wide) {
     spirv_builder *b = &e->b;
     spv_id *zero = &e->hidden_zeros[is_wide];
     if (!*zero) {
@@ -223,7 +223,7 @@ spv_id spirv_emit_hidden_zero(emit *e, bool is_wide) {
 
 spv_id spirv_emit_hidden(emit *e, vyre_type type, spv_id bits) {
     return spirv_two(&e->b, SPV_BitwiseOr, spirv_kind_of(type), bits,
-                     spirv_emit_hidden_zero(e, spirv_width(type) == 64));
+                     hidden_zero(e, spirv_width(type) == 64));
 }
 
 /* Mesa 22.3 takes x + 0 for x, x * 0 for 0 and x / 0 for anything where it sees the zero, whatever

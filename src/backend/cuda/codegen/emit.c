@@ -156,6 +156,28 @@ static bool write_inverse_root(emit *e, uint32_t inst) {
     return true;
 }
 
+/* ptxas makes a maximum of `x < c ? c : x`, branches included, and that has another NaN than x is.
+ * So it does not see that what is compared is what is chosen: that passes by a zero which only the
+ * host knows, the highest bit of a domain. What is used once is not chosen. */
+static bool is_misread(emit *e, uint32_t inst, uint32_t operand, vyre_type type) {
+    const vyre_inst *i = &e->ir->insts[inst];
+    bool compares =
+        i->op == VYRE_OP_LT || i->op == VYRE_OP_LE || i->op == VYRE_OP_EQ || i->op == VYRE_OP_NE;
+    return compares && type == VYRE_TYPE_F32 && vyre_operand_is_value(operand) &&
+           vyre_operand_is_constant(operand == i->a ? i->b : i->a) &&
+           emit_fact(e, operand)->uses > 1;
+}
+
+static cuda_reg hidden(emit *e, cuda_reg x) {
+    if (!e->hidden_zero.kind) {
+        cuda_reg upper = cuda_emit_frame(e, CUDA_B32, e->layout.domain + 4);
+        cuda_emit_begin_head(e);
+        e->hidden_zero = cuda_two(&e->w, "shr.u32", CUDA_B32, upper, cuda_u32(31));
+        cuda_emit_end_head(e);
+    }
+    return cuda_two(&e->w, "or.b32", CUDA_B32, x, e->hidden_zero);
+}
+
 static void write_pure(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
     const cuda_fact *fact = emit_fact(e, inst);
@@ -171,6 +193,9 @@ static void write_pure(emit *e, uint32_t inst) {
         cuda_reg regs[3] = {{0}};
         for (uint32_t k = 0; k < values.count && k < 3; k++) {
             regs[k] = cuda_emit_operand(e, values.items[k], part);
+            if (is_misread(e, inst, values.items[k], type)) {
+                regs[k] = hidden(e, regs[k]);
+            }
         }
         cuda_reg value = cuda_write_op(&e->w, vyre_inst_op(i), type, result, observed, regs[0],
                                        regs[1], regs[2]);
@@ -340,7 +365,7 @@ static bool write_phase(emit *e, uint32_t index, vyre_strbuf *out, cuda_phase_in
             e->w.next[kind] = 0;
         }
         e->labels = e->first_part = 0;
-        e->stop = e->counters = e->frame = e->may_stop = cuda_none();
+        e->stop = e->hidden_zero = e->counters = e->frame = e->may_stop = cuda_none();
         e->blocks[0] = e->blocks[1] = cuda_none();
         choose_launch(e);
         cuda_emit_lay_out(e);

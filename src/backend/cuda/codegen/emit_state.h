@@ -96,6 +96,7 @@ typedef struct emit {
     cuda_reg group[3];            /* u32 */
     cuda_reg groups[3];           /* u64 */
     cuda_reg domain[3];           /* u64 */
+    cuda_reg hidden_zero;         /* u32 */
     cuda_reg stop, counters;
     cuda_reg may_stop; /* a predicate: somebody may ask for it */
     uint32_t end;      /* label: the invocation is through */

@@ -8,7 +8,7 @@
 #include "base/strbuf.h"
 
 /* Grows whenever the same program is translated into other code by this version of the library. */
-enum { CUDA_ARTIFACT_VERSION = 11 };
+enum { CUDA_ARTIFACT_VERSION = 12 };
 
 /* What the code was made for. */
 typedef struct cuda_artifact_key {

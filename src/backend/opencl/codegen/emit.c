@@ -169,10 +169,13 @@ void opencl_emit_canonical(emit *e, vyre_type type, const char *name) {
 /* NVIDIA's compiler makes a maximum of `x < c ? c : x`, and has another NaN there than x is. So it
  * does not see that what is compared is what is chosen: it passes by a zero that only the host
  * knows. What is used once is not chosen. */
-static bool is_misread(const emit *e, vyre_op op, vyre_type type, uint32_t operand) {
-    bool compares = op == VYRE_OP_LT || op == VYRE_OP_LE || op == VYRE_OP_EQ || op == VYRE_OP_NE;
+static bool is_misread(const emit *e, const vyre_inst *i, vyre_type type, uint32_t operand) {
+    bool compares =
+        i->op == VYRE_OP_LT || i->op == VYRE_OP_LE || i->op == VYRE_OP_EQ || i->op == VYRE_OP_NE;
     return compares && (type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64) &&
-           vyre_operand_is_value(operand) && e->facts.uses[operand - e->phase->first] > 1;
+           vyre_operand_is_value(operand) &&
+           vyre_operand_is_constant(operand == i->a ? i->b : i->a) &&
+           e->facts.uses[operand - e->phase->first] > 1;
 }
 
 enum { HIDDEN_TEXT = 128 };
@@ -196,7 +199,7 @@ static void write_pure(emit *e, uint32_t inst) {
     char names[3][HIDDEN_TEXT] = {{0}};
     for (uint32_t k = 0; k < values.count && k < 3; k++) {
         opencl_name name = opencl_operand(e, values.items[k]);
-        if (!is_absent && is_misread(e, vyre_inst_op(i), type, values.items[k])) {
+        if (!is_absent && is_misread(e, i, type, values.items[k])) {
             write_hidden(e, type, name.text, names[k]);
         } else {
             memcpy(names[k], name.text, sizeof name.text);
