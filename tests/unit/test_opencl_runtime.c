@@ -16,7 +16,9 @@ static opencl_table table; /* the real one, with changes */
 /* What was launched. */
 static uint64_t launches, items, most_groups, most_items, most_local;
 static bool launches_run;
+static cl_int launch_result;  /* of a launch that is not run */
 static size_t kernel_threads; /* that a kernel has room for; 0: what the driver says */
+static bool forgets_clause;   /* the driver does not say what a kernel was compiled for */
 
 static cl_int CL_API_CALL count_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
                                        const size_t *offset, const size_t *global,
@@ -35,7 +37,7 @@ static cl_int CL_API_CALL count_launch(cl_command_queue queue, cl_kernel kernel,
     most_local = threads > most_local ? threads : most_local;
     return launches_run ? real->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global,
                                                        local, wait_count, waits, event)
-                        : CL_SUCCESS;
+                        : launch_result;
 }
 
 static cl_int CL_API_CALL answer_threads(cl_kernel kernel, cl_device_id device,
@@ -43,6 +45,10 @@ static cl_int CL_API_CALL answer_threads(cl_kernel kernel, cl_device_id device,
                                          size_t *out_size) {
     if (what == CL_KERNEL_WORK_GROUP_SIZE && kernel_threads) {
         memcpy(value, &kernel_threads, sizeof kernel_threads);
+        return CL_SUCCESS;
+    }
+    if (what == CL_KERNEL_COMPILE_WORK_GROUP_SIZE && forgets_clause) {
+        memset(value, 0, size);
         return CL_SUCCESS;
     }
     return real->clGetKernelWorkGroupInfo(kernel, device, what, size, value, out_size);
@@ -69,7 +75,9 @@ static opencl_device *open_device(bool is_cpu) {
     device->info.target.polls = !is_cpu;
     launches = items = most_groups = most_items = most_local = 0;
     launches_run = true;
+    launch_result = CL_SUCCESS;
     kernel_threads = 0;
+    forgets_clause = false;
     expect_ok(opencl_device_open(device));
     return device;
 }
@@ -149,6 +157,48 @@ static void workgroups_fit_the_kernel(void **state) {
         vyre_free(output.data);
         opencl_device_free(device);
     }
+    vyre_program_release(program);
+}
+
+/* Some drivers state less room than there is for a kernel whose workgroups were declared: the
+ * launch tells. */
+static void declared_workgroups_are_launched(void **state) {
+    (void)state;
+    enum { ROOM = 48, LENGTH = 1000 };
+    static const cl_int refusals[] = {CL_OUT_OF_RESOURCES, CL_INVALID_WORK_GROUP_SIZE,
+                                      CL_INVALID_WORK_ITEM_SIZE};
+    static const char room[] = "needs workgroups of 64 invocations, and ";
+    vyre_program *program = contract_program(
+        "program group(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x workgroup 64 { "
+        "if in_domain { y[gid] = x[gid] * 2 + lid; } }");
+    uint32_t x[LENGTH];
+    contract_numbers(x, LENGTH);
+    const vyre_input input = {x, sizeof x};
+    opencl_executable *executable;
+    vyre_output output;
+    opencl_device *device = open_device(false);
+    kernel_threads = ROOM;
+    expect_ok(run(device, program, &input, 1, NULL, &output));
+    for (uint32_t i = 0; i < LENGTH; i++) {
+        assert_int_equal(((uint32_t *)output.data)[i], 2 * x[i] + i % 64);
+    }
+    vyre_free(output.data);
+    launches_run = false;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        launch_result = refusals[i];
+        expect_fail(run(device, program, &input, 1, NULL, &output), VYRE_STATUS_UNSUPPORTED, room);
+        vyre_free(output.data);
+    }
+    kernel_threads = 64; /* then that is not why */
+    launch_result = CL_OUT_OF_RESOURCES;
+    expect_fail(run(device, program, &input, 1, NULL, &output), VYRE_STATUS_OUT_OF_MEMORY,
+                "launching `group`");
+    vyre_free(output.data);
+    kernel_threads = ROOM;
+    forgets_clause = true;
+    expect_fail(opencl_executable_make(device, program, NULL, 0, NULL, &executable),
+                VYRE_STATUS_UNSUPPORTED, room);
+    opencl_device_free(device);
     vyre_program_release(program);
 }
 
@@ -486,6 +536,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(launches_of_runs_with_a_timeout_are_short),
         cmocka_unit_test(launches_have_few_items),
         cmocka_unit_test(workgroups_fit_the_kernel),
+        cmocka_unit_test(declared_workgroups_are_launched),
         cmocka_unit_test(private_arrays_fit_the_stack),
         cmocka_unit_test(stop_words_do_not_wait_for_runs),
         cmocka_unit_test(commands_stop_runs),

@@ -67,30 +67,44 @@ static size_t private_room(const opencl_executable *executable, uint32_t index) 
     return !most || !bytes ? SIZE_MAX : most > bytes ? (size_t)(most / bytes) : 1;
 }
 
+/* Whether a kernel was compiled for the workgroups of its phase. */
+static bool is_compiled_for(const opencl_device *device, cl_kernel kernel, size_t threads) {
+    size_t size[3] = {0};
+    cl_int result = device->cl->clGetKernelWorkGroupInfo(kernel, device->info.found.device,
+                                                         CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                                         sizeof size, size, NULL);
+    return !result && size[0] == threads && size[1] == 1 && size[2] == 1;
+}
+
+vyre_status opencl_executable_refuse(const opencl_executable *executable,
+                                     const opencl_phase *phase) {
+    return vyre_status_make(
+        VYRE_STATUS_UNSUPPORTED,
+        "use a smaller workgroup, smaller private arrays, or another device",
+        "phase %u of `%s` needs workgroups of %u invocations, and %s has room for %zu of them",
+        (unsigned)(phase - executable->phases), vyre_program_name(executable->program),
+        phase->info.threads, executable->device->info.found.name, phase->room);
+}
+
 /* Finds the kernels. One that cannot have workgroups of its size is refused. */
 static vyre_status load_kernels(opencl_executable *executable) {
     opencl_device *device = executable->device;
+    size_t most = device->info.target.most_threads;
     for (uint32_t i = 0; i < executable->phase_count; i++) {
         opencl_phase *phase = &executable->phases[i];
         VYRE_TRY(find_kernel(executable, "phase", i, &phase->kernel));
-        size_t most = room_of(device, phase->kernel);
+        phase->room = room_of(device, phase->kernel);
         if (phase->info.assumption_count) {
             VYRE_TRY(find_kernel(executable, "inner", i, &phase->inner));
             size_t own = room_of(device, phase->inner);
-            most = own < most ? own : most;
+            phase->room = own < phase->room ? own : phase->room;
         }
-        size_t by_arrays = private_room(executable, i);
-        most = by_arrays < most ? by_arrays : most;
-        phase->most_threads =
-            most < device->info.target.most_threads ? most : device->info.target.most_threads;
-        if (phase->info.threads > most) {
-            return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                                    "use a smaller workgroup, smaller private arrays, or another "
-                                    "device",
-                                    "phase %u of `%s` needs workgroups of %u invocations, and %s "
-                                    "has room for %zu of them",
-                                    i, vyre_program_name(executable->program), phase->info.threads,
-                                    device->info.found.name, most);
+        size_t threads = phase->info.threads, by_arrays = private_room(executable, i);
+        bool is_tried = threads > phase->room && is_compiled_for(device, phase->kernel, threads);
+        phase->room = by_arrays < phase->room ? by_arrays : phase->room;
+        phase->most_threads = most < phase->room ? most : phase->room;
+        if (threads > by_arrays || (threads > phase->room && !is_tried)) {
+            return opencl_executable_refuse(executable, phase);
         }
     }
     return VYRE_OK;
