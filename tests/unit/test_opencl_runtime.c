@@ -4,6 +4,7 @@
 #include <vyre/dispatch.h>
 #include <vyre/reference.h>
 
+#include "backend/opencl/runtime/backend.h"
 #include "backend/opencl/runtime/dispatch.h"
 #include "backend/opencl/runtime/stop.h"
 #include "base/alloc.h"
@@ -420,7 +421,7 @@ static vyre_strbuf text_of(const char *source, const opencl_target *target) {
     const vyre_corrections none = {0};
     opencl_phase_info info = {0};
     vyre_strbuf text = {0};
-    expect_ok(opencl_lower(program, &none, true, &lowered));
+    expect_ok(opencl_lower(program, target, &none, true, &lowered));
     expect_ok(opencl_emit(lowered, target, &text, &info));
     opencl_infos_free(&info, 1);
     vyre_program_release(lowered);
@@ -514,6 +515,140 @@ static void nans_become_canonical_without_comparisons(void **state) {
     }
 }
 
+/* Subgroups. No device of this machine need have any. */
+
+/* What a driver of NVIDIA's says of a device; no warp: another driver. */
+static struct { cl_uint major, minor, warp; } nvidia;
+
+static cl_int CL_API_CALL answer_nvidia(cl_device_id device, cl_device_info what, size_t size,
+                                        void *value, size_t *out_size) {
+    enum { MAJOR = 0x4000, MINOR = 0x4001, WARP = 0x4003 };
+    static const char words[] = "cl_nv_compiler_options cl_nv_device_attribute_query";
+    if (what == CL_DEVICE_EXTENSIONS && nvidia.warp) {
+        if (out_size) {
+            *out_size = sizeof words;
+        }
+        if (value) {
+            memcpy(value, words, size < sizeof words ? size : sizeof words);
+        }
+        return CL_SUCCESS;
+    }
+    if (what >= MAJOR && what <= WARP) {
+        const cl_uint answer = what == MAJOR   ? nvidia.major
+                               : what == MINOR ? nvidia.minor
+                                               : nvidia.warp;
+        memcpy(value, &answer, sizeof answer);
+        return CL_SUCCESS;
+    }
+    return real->clGetDeviceInfo(device, what, size, value, out_size);
+}
+
+/* What is claimed of a device is what its code has. */
+static void subgroups_are_claimed_where_they_are_native(void **state) {
+    (void)state;
+    static const struct {
+        cl_uint major, minor, warp, sm;
+        bool has_matrices;
+    } rows[] = {{9, 0, 32, 90, true},  {8, 0, 32, 80, true}, {7, 5, 32, 75, false},
+                {7, 0, 32, 70, false}, {6, 1, 32, 0, false}, {9, 0, 64, 0, false},
+                {9, 0, 0, 0, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        vyre_backend made = {.host = vyre_host_services()};
+        expect_ok(opencl_bundle.registrations->create(made.host, 0, &made));
+        opencl_device *device = made.state;
+        real = device->cl;
+        table = *real;
+        table.clGetDeviceInfo = answer_nvidia;
+        device->cl = &table;
+        nvidia.major = rows[i].major;
+        nvidia.minor = rows[i].minor;
+        nvidia.warp = rows[i].warp;
+        expect_ok(opencl_device_look(device));
+        assert_int_equal(device->info.target.sm, rows[i].sm);
+        uint32_t features = made.slots->features(&made);
+        vyre_profile profile = {0};
+        made.slots->device_profile(&made, &profile);
+        assert_int_equal(!!(features & VYRE_FEATURE_SUBGROUP_OPS), rows[i].sm != 0);
+        assert_int_equal(!!(features & VYRE_FEATURE_TENSOR_CORES), rows[i].has_matrices);
+        assert_int_equal(!!(profile.flags & VYRE_PROFILE_HAS_SUBGROUP_SHUFFLE), rows[i].sm != 0);
+        assert_int_equal(made.slots->subgroup_size(&made), rows[i].sm ? 32 : 0);
+        device->cl = real;
+        opencl_device_free(device);
+    }
+}
+
+/* What lanes exchange values by: `sm` has the instructions for it, or nobody has. */
+static void lanes_exchange_values_by_what_the_device_has(void **state) {
+    (void)state;
+#define LANES(width) "(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x workgroup 64 " width "{ "
+    static const struct {
+        const char *source;
+        uint32_t sm;
+        const char *has[4], *lacks[4];
+    } rows[] = {
+        {"program sum" LANES("") "y[gid] = subgroup_add(x[gid]); }",
+         90,
+         {"redux.sync.add.u32"},
+         {"shfl", "barrier", "__local"}},
+        {"program sum" LANES("") "y[gid] = subgroup_add(x[gid]); }",
+         75,
+         {"shfl.sync.idx.b32", "d /= 2"},
+         {"redux", "barrier", "__local"}},
+        {"program sum" LANES("") "y[gid] = subgroup_add(x[gid]); }",
+         0,
+         {"barrier", "__local"},
+         {"asm", "shuffle"}},
+        {"program wide" LANES("subgroup 64 ") "y[gid] = subgroup_add(x[gid]); }",
+         90,
+         {"barrier", "__local"},
+         {"asm", "shuffle"}},
+        {"program narrow" LANES("subgroup 8 ") "y[gid] = subgroup_add(x[gid]); }",
+         90,
+         {"uint d = 4u", "(l & 24u) + (", "0xffffffffu"},
+         {"redux", "0xffu <<"}},
+        {"program some" LANES(
+             "subgroup 8 ") "if subgroup_id == 3 { y[gid] = subgroup_add(x[gid]); } }",
+         90,
+         {"(l & 24u) + (", ", 0xffu << (l & 24u))"},
+         {"0xffffffffu"}},
+        {"program some" LANES("") "if subgroup_id == 1 { y[gid] = subgroup_inclusive_add(x[gid]); "
+                                  "} }",
+         90,
+         {"vyre_shuffle_32", "d *= 2", "0xffffffffu"},
+         {"barrier"}},
+        {"program product" LANES("") "let (a, _b, _c, _d) = subgroup_matrix_mad(x[gid], 2, 3, 4, "
+                                     "5, 6, 7, 8, 9, 10); y[gid] = u32(a); }",
+         80,
+         {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "\"r\"(10)"},
+         {"dp4a", "shuffle"}},
+        {"program product" LANES("") "let (a, _b, _c, _d) = subgroup_matrix_mad(x[gid], 2, 3, 4, "
+                                     "5, 6, 7, 8, 9, 10); y[gid] = u32(a); }",
+         75,
+         {"dp4a.s32.s32", "(l & 3u) * 8 + 7", "(l & 28u) + 3"},
+         {"mma"}},
+        {"program bits" LANES("") "y[gid] = bitcast<u32>(subgroup_shuffle_xor(f32(x[gid]), 1)) + "
+                                  "u32(subgroup_broadcast(u64(x[gid]), 3)); }",
+         90,
+         {"as_float(vyre_shuffle_32(as_uint(", "(ulong)vyre_shuffle_64((ulong)"},
+         {"barrier"}},
+    };
+#undef LANES
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        opencl_target target = opencl_any_target();
+        target.sm = rows[i].sm;
+        vyre_strbuf text = text_of(rows[i].source, &target);
+        for (int k = 0; k < 4; k++) {
+            if (rows[i].has[k] && !count_of(&text, rows[i].has[k])) {
+                fail_msg("%zu: no `%s` in\n%s", i, rows[i].has[k], vyre_strbuf_string(&text));
+            }
+            if (rows[i].lacks[k] && count_of(&text, rows[i].lacks[k])) {
+                fail_msg("%zu: `%s` in\n%s", i, rows[i].lacks[k], vyre_strbuf_string(&text));
+            }
+        }
+        vyre_strbuf_free(&text);
+    }
+}
+
 static void old_versions_are_left_out(void **state) {
     (void)state;
     assert_false(opencl_driver_suits("OpenCL 1.1 Old Driver 7"));
@@ -549,6 +684,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(functions_are_there_if_they_are_called),
         cmocka_unit_test(updates_of_one_thread_are_plain),
         cmocka_unit_test(nans_become_canonical_without_comparisons),
+        cmocka_unit_test(subgroups_are_claimed_where_they_are_native),
+        cmocka_unit_test(lanes_exchange_values_by_what_the_device_has),
         cmocka_unit_test(old_versions_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

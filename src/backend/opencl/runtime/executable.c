@@ -12,11 +12,12 @@
 #include "pass/pass.h"
 #include "pass/subgroup.h"
 
-vyre_status opencl_lower(const vyre_program *program, const vyre_corrections *corrections,
-                         bool own_domain, vyre_program **out_program) {
+vyre_status opencl_lower(const vyre_program *program, const opencl_target *target,
+                         const vyre_corrections *corrections, bool own_domain,
+                         vyre_program **out_program) {
     vyre_program *shared;
     *out_program = NULL;
-    VYRE_TRY(vyre_subgroups_share(program, 0, &shared));
+    VYRE_TRY(vyre_subgroups_share(program, opencl_widths(target), &shared));
     vyre_status status =
         vyre_lower_corrected(shared ? shared : program, own_domain, corrections, out_program);
     vyre_program_release(shared);
@@ -223,7 +224,7 @@ vyre_status opencl_executable_make(opencl_device *device, const vyre_program *pr
                                    vyre_strbuf *out_artifact, opencl_executable **out_executable) {
     vyre_program *lowered;
     *out_executable = NULL;
-    VYRE_TRY(opencl_lower(program, &device->corrections, true, &lowered));
+    VYRE_TRY(opencl_lower(program, &device->info.target, &device->corrections, true, &lowered));
     return make(device, lowered, 0, artifact, artifact_size, out_artifact, out_executable);
 }
 

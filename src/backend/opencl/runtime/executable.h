@@ -40,7 +40,7 @@ typedef struct opencl_executable {
 } opencl_executable;
 
 /* The lowered program, without what the device does not do. */
-VYRE_MUST_USE vyre_status opencl_lower(const vyre_program *program,
+VYRE_MUST_USE vyre_status opencl_lower(const vyre_program *program, const opencl_target *target,
                                        const vyre_corrections *corrections, bool own_domain,
                                        vyre_program **out_program);
 
