@@ -199,6 +199,17 @@ static void declared_workgroups_are_launched(void **state) {
     forgets_clause = true;
     expect_fail(opencl_executable_make(device, program, NULL, 0, NULL, &executable),
                 VYRE_STATUS_UNSUPPORTED, room);
+    forgets_clause = false;
+    device->info.is_pocl = false; /* whose code is not stored */
+    vyre_strbuf artifact = {0};
+    expect_ok(opencl_executable_make(device, program, NULL, 0, &artifact, &executable));
+    opencl_executable_release(executable);
+    assert_true(artifact.size);
+    forgets_clause = true;
+    expect_ok(opencl_executable_make(device, program, (const uint8_t *)artifact.data, artifact.size,
+                                     NULL, &executable));
+    opencl_executable_release(executable);
+    vyre_strbuf_free(&artifact);
     opencl_device_free(device);
     vyre_program_release(program);
 }

@@ -87,8 +87,9 @@ vyre_status opencl_executable_refuse(const opencl_executable *executable,
         phase->info.threads, executable->device->info.found.name, phase->room);
 }
 
-/* Finds the kernels. One that cannot have workgroups of its size is refused. */
-static vyre_status load_kernels(opencl_executable *executable) {
+/* Finds the kernels. One that cannot have workgroups of its size is refused. `is_stored`: none was
+ * when the code was made; not every driver says of stored code what it was compiled for. */
+static vyre_status load_kernels(opencl_executable *executable, bool is_stored) {
     opencl_device *device = executable->device;
     size_t most = device->info.target.most_threads;
     for (uint32_t i = 0; i < executable->phase_count; i++) {
@@ -101,7 +102,7 @@ static vyre_status load_kernels(opencl_executable *executable) {
             phase->room = own < phase->room ? own : phase->room;
         }
         size_t threads = phase->info.threads, by_arrays = private_room(executable, i);
-        bool is_tried = threads > phase->room && is_compiled_for(device, phase->kernel, threads);
+        bool is_tried = is_stored || is_compiled_for(device, phase->kernel, threads);
         phase->room = by_arrays < phase->room ? by_arrays : phase->room;
         phase->most_threads = most < phase->room ? most : phase->room;
         if (threads > by_arrays || (threads > phase->room && !is_tried)) {
@@ -170,7 +171,8 @@ static vyre_status fill_in(opencl_executable *executable, unsigned variant, cons
         return vyre_no_memory("to compile `%s`", vyre_program_name(executable->program));
     }
     vyre_status status = VYRE_OK;
-    if (!load_artifact(executable, &key, infos, artifact, artifact_size)) {
+    bool is_stored = load_artifact(executable, &key, infos, artifact, artifact_size);
+    if (!is_stored) {
         opencl_infos_free(infos, executable->phase_count);
         memset(infos, 0, executable->phase_count * sizeof *infos);
         status = compile(executable, &key, variant, infos, out_artifact);
@@ -179,7 +181,7 @@ static vyre_status fill_in(opencl_executable *executable, unsigned variant, cons
         executable->phases[i].info = infos[i];
     }
     vyre_free(infos);
-    return status ? status : load_kernels(executable);
+    return status ? status : load_kernels(executable, is_stored);
 }
 
 /* Takes the lowered program over. */
