@@ -533,7 +533,7 @@ static vyre_status start(run *r) {
 /* What is on the queue keeps its memory. */
 static void give_back(run *r) {
     const opencl_table *cl = r->device->cl;
-    for (uint32_t i = 0; i < r->array_count && r->homes; i++) {
+    for (uint32_t i = 0; i < r->array_count && r->arrays && r->homes; i++) {
         if (r->ir->resources[i].kind == VYRE_RESOURCE_SCRATCH) {
             opencl_memory_free(r->device,
                                r->homes[i].memory ? r->homes[i].memory : r->arrays[i].memory);
