@@ -4,6 +4,7 @@
  *   tests/golden/programs/      texts without: the programs as vyre_program_print writes them
  *   tests/golden/ptx/           the same as the cuda backend writes them
  *   tests/golden/spirv/         the same as SPIR-V for Vulkan
+ *   tests/golden/opencl/        the same as OpenCL C
  *
  * Examples and the kernels in the documentation are read as well: they must be free of mistakes,
  * keep their digest through printing and formatting, and examples are laid out as the formatter
@@ -25,6 +26,7 @@
 #include <vyre/vyre.h>
 
 #include "backend/cuda/codegen/emit.h"
+#include "backend/opencl/runtime/backend.h"
 #include "backend/spirv/ahead.h"
 
 static const char mark[] = "//:";
@@ -335,6 +337,21 @@ static void spirv_is_as_expected(void **state) {
     for_each("tests/golden/spirv", ".vyre", check_spirv);
 }
 
+static void check_opencl(const golden *file) {
+    vyre_module *module = parse(file->name, file->data, file->text);
+    vyre_strbuf text = {0};
+    vyre_status status = opencl_builtin.stages->print(vyre_module_program(module, 0), &text);
+    assert_null(status);
+    expect(file, vyre_strbuf_string(&text));
+    vyre_strbuf_free(&text);
+    vyre_module_free(module);
+}
+
+static void opencl_is_as_expected(void **state) {
+    (void)state;
+    for_each("tests/golden/opencl", ".vyre", check_opencl);
+}
+
 /* Examples and documentation */
 
 static void check_clean(const char *path, const char *text, size_t size) {
@@ -407,6 +424,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(programs_are_as_expected),
         cmocka_unit_test(ptx_is_as_expected),
         cmocka_unit_test(spirv_is_as_expected),
+        cmocka_unit_test(opencl_is_as_expected),
         cmocka_unit_test(examples_are_clean_and_canonical),
         cmocka_unit_test(documented_kernels_are_clean),
     };

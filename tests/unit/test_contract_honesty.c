@@ -91,6 +91,9 @@ static const struct {
     {VYRE_FEATURE_F16, "asm", "", {"vmulph", "vmulsh", "vfmadd213ph", ".8h"}},
     {VYRE_FEATURE_BF16, "asm", "", {"vmulnepbf16", "vmulbf16", "bfmul"}},
     {VYRE_FEATURE_SUBGROUP_OPS, "asm", "", {NULL}},
+    {VYRE_FEATURE_SUBGROUP_OPS, "opencl", "", {"redux.sync", "shfl.sync", "vote.sync"}},
+    {VYRE_FEATURE_TENSOR_CORES, "opencl", "__kernel", {"mma.sync"}},
+    {VYRE_FEATURE_SUBGROUP_OPS, "spirv", "", {"OpGroupNonUniform"}},
 };
 enum { INSTRUCTIONS = sizeof instructions / sizeof *instructions };
 
@@ -326,8 +329,8 @@ static const char *find_lie(const vyre_backend *backend, show_code show) {
     return NULL;
 }
 
-/* The last stage of a built-in backend, for the device at hand: what its version says it writes
- * for, as "sm_90", if that is said. */
+/* The last stage of a built-in backend, for the device at hand: as the backend shows it, or for
+ * what its version says it writes for, as "sm_90", if that is said. */
 static const char *show_builtin(const vyre_backend *backend, const vyre_program *program,
                                 vyre_strbuf *out) {
     const char *id = backend->slots->id(backend);
@@ -339,6 +342,10 @@ static const char *show_builtin(const vyre_backend *backend, const vyre_program 
         }
         while (stage[1].name) {
             stage++;
+        }
+        if (built_in->show_for) {
+            expect_ok(built_in->show_for(backend, program, out));
+            return stage->name;
         }
         const char *sm = strstr(backend->slots->version(backend), "sm_");
         if (!sm) {

@@ -226,14 +226,25 @@ static void enqueued_runs_keep_their_order(void **state) {
     "program endless(go: buffer<u32>, y: out buffer<u32>[len(go)]) over go workgroup 8 { "         \
     "shared s: u32[8]; var n = 0u; "                                                               \
     "loop { s[lid] += 1; barrier; n = uniform_load(s[0]); if n == 0 { break; } } y[gid] = n; }"
+/* Lanes vote in each iteration; and meet behind a loop that each may leave alone. */
+#define ENDLESS_VOTE                                                                               \
+    "program endless(go: buffer<u32>, y: out buffer<u32>[len(go)]) over go workgroup 32 { "        \
+    "shared s: u32[32]; var n = lane; "                                                            \
+    "loop { if subgroup_all(go[n % 2] == 0) { break; } n += 1; } s[lid] = n; barrier; "            \
+    "y[gid] = s[31 - lid]; }"
+#define ENDLESS_LANES                                                                              \
+    "program endless(go: buffer<u32>, y: out buffer<u32>[len(go)]) over go workgroup 32 { "        \
+    "shared s: u32[32]; var n = lane; "                                                            \
+    "loop { if go[n % 2] == 0 { break; } n += 1; } s[lid] = subgroup_add(n); barrier; "            \
+    "y[gid] = s[31 - lid]; }"
 #define ENDLESS_REPEAT                                                                             \
     "program endless(go: buffer<u32>, y: out buffer<u32>[len(go)]) { "                             \
     "repeat while go[0] { phase over go { y[gid] += 1; } } }"
 
 static void runs_end_in_time(void **state) {
     (void)state;
-    static const char *const endless[] = {ENDLESS, ENDLESS_BARRIER, ENDLESS_TOGETHER,
-                                          ENDLESS_REPEAT};
+    static const char *const endless[] = {ENDLESS,      ENDLESS_BARRIER, ENDLESS_TOGETHER,
+                                          ENDLESS_VOTE, ENDLESS_LANES,   ENDLESS_REPEAT};
     vyre_device *device = open_opencl();
     uint32_t go[CONTRACT_LENGTH];
     contract_numbers(go, CONTRACT_LENGTH);

@@ -4,6 +4,7 @@
 #include <vyre/dispatch.h>
 #include <vyre/reference.h>
 
+#include "backend/opencl/runtime/backend.h"
 #include "backend/opencl/runtime/dispatch.h"
 #include "backend/opencl/runtime/stop.h"
 #include "base/alloc.h"
@@ -16,7 +17,9 @@ static opencl_table table; /* the real one, with changes */
 /* What was launched. */
 static uint64_t launches, items, most_groups, most_items, most_local;
 static bool launches_run;
+static cl_int launch_result;  /* of a launch that is not run */
 static size_t kernel_threads; /* that a kernel has room for; 0: what the driver says */
+static bool forgets_clause;   /* the driver does not say what a kernel was compiled for */
 
 static cl_int CL_API_CALL count_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
                                        const size_t *offset, const size_t *global,
@@ -35,7 +38,7 @@ static cl_int CL_API_CALL count_launch(cl_command_queue queue, cl_kernel kernel,
     most_local = threads > most_local ? threads : most_local;
     return launches_run ? real->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global,
                                                        local, wait_count, waits, event)
-                        : CL_SUCCESS;
+                        : launch_result;
 }
 
 static cl_int CL_API_CALL answer_threads(cl_kernel kernel, cl_device_id device,
@@ -43,6 +46,10 @@ static cl_int CL_API_CALL answer_threads(cl_kernel kernel, cl_device_id device,
                                          size_t *out_size) {
     if (what == CL_KERNEL_WORK_GROUP_SIZE && kernel_threads) {
         memcpy(value, &kernel_threads, sizeof kernel_threads);
+        return CL_SUCCESS;
+    }
+    if (what == CL_KERNEL_COMPILE_WORK_GROUP_SIZE && forgets_clause) {
+        memset(value, 0, size);
         return CL_SUCCESS;
     }
     return real->clGetKernelWorkGroupInfo(kernel, device, what, size, value, out_size);
@@ -69,7 +76,9 @@ static opencl_device *open_device(bool is_cpu) {
     device->info.target.polls = !is_cpu;
     launches = items = most_groups = most_items = most_local = 0;
     launches_run = true;
+    launch_result = CL_SUCCESS;
     kernel_threads = 0;
+    forgets_clause = false;
     expect_ok(opencl_device_open(device));
     return device;
 }
@@ -149,6 +158,59 @@ static void workgroups_fit_the_kernel(void **state) {
         vyre_free(output.data);
         opencl_device_free(device);
     }
+    vyre_program_release(program);
+}
+
+/* Some drivers state less room than there is for a kernel whose workgroups were declared: the
+ * launch tells. */
+static void declared_workgroups_are_launched(void **state) {
+    (void)state;
+    enum { ROOM = 48, LENGTH = 1000 };
+    static const cl_int refusals[] = {CL_OUT_OF_RESOURCES, CL_INVALID_WORK_GROUP_SIZE,
+                                      CL_INVALID_WORK_ITEM_SIZE};
+    static const char room[] = "needs workgroups of 64 invocations, and ";
+    vyre_program *program = contract_program(
+        "program group(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x workgroup 64 { "
+        "if in_domain { y[gid] = x[gid] * 2 + lid; } }");
+    uint32_t x[LENGTH];
+    contract_numbers(x, LENGTH);
+    const vyre_input input = {x, sizeof x};
+    opencl_executable *executable;
+    vyre_output output;
+    opencl_device *device = open_device(false);
+    kernel_threads = ROOM;
+    expect_ok(run(device, program, &input, 1, NULL, &output));
+    for (uint32_t i = 0; i < LENGTH; i++) {
+        assert_int_equal(((uint32_t *)output.data)[i], 2 * x[i] + i % 64);
+    }
+    vyre_free(output.data);
+    launches_run = false;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        launch_result = refusals[i];
+        expect_fail(run(device, program, &input, 1, NULL, &output), VYRE_STATUS_UNSUPPORTED, room);
+        vyre_free(output.data);
+    }
+    kernel_threads = 64; /* then that is not why */
+    launch_result = CL_OUT_OF_RESOURCES;
+    expect_fail(run(device, program, &input, 1, NULL, &output), VYRE_STATUS_OUT_OF_MEMORY,
+                "launching `group`");
+    vyre_free(output.data);
+    kernel_threads = ROOM;
+    forgets_clause = true;
+    expect_fail(opencl_executable_make(device, program, NULL, 0, NULL, &executable),
+                VYRE_STATUS_UNSUPPORTED, room);
+    forgets_clause = false;
+    device->info.is_pocl = false; /* whose code is not stored */
+    vyre_strbuf artifact = {0};
+    expect_ok(opencl_executable_make(device, program, NULL, 0, &artifact, &executable));
+    opencl_executable_release(executable);
+    assert_true(artifact.size);
+    forgets_clause = true;
+    expect_ok(opencl_executable_make(device, program, (const uint8_t *)artifact.data, artifact.size,
+                                     NULL, &executable));
+    opencl_executable_release(executable);
+    vyre_strbuf_free(&artifact);
+    opencl_device_free(device);
     vyre_program_release(program);
 }
 
@@ -370,7 +432,7 @@ static vyre_strbuf text_of(const char *source, const opencl_target *target) {
     const vyre_corrections none = {0};
     opencl_phase_info info = {0};
     vyre_strbuf text = {0};
-    expect_ok(opencl_lower(program, &none, true, &lowered));
+    expect_ok(opencl_lower(program, target, &none, true, &lowered));
     expect_ok(opencl_emit(lowered, target, &text, &info));
     opencl_infos_free(&info, 1);
     vyre_program_release(lowered);
@@ -464,6 +526,140 @@ static void nans_become_canonical_without_comparisons(void **state) {
     }
 }
 
+/* Subgroups. No device of this machine need have any. */
+
+/* What a driver of NVIDIA's says of a device; no warp: another driver. */
+static struct { cl_uint major, minor, warp; } nvidia;
+
+static cl_int CL_API_CALL answer_nvidia(cl_device_id device, cl_device_info what, size_t size,
+                                        void *value, size_t *out_size) {
+    enum { MAJOR = 0x4000, MINOR = 0x4001, WARP = 0x4003 };
+    static const char words[] = "cl_nv_compiler_options cl_nv_device_attribute_query";
+    if (what == CL_DEVICE_EXTENSIONS && nvidia.warp) {
+        if (out_size) {
+            *out_size = sizeof words;
+        }
+        if (value) {
+            memcpy(value, words, size < sizeof words ? size : sizeof words);
+        }
+        return CL_SUCCESS;
+    }
+    if (what >= MAJOR && what <= WARP) {
+        const cl_uint answer = what == MAJOR   ? nvidia.major
+                               : what == MINOR ? nvidia.minor
+                                               : nvidia.warp;
+        memcpy(value, &answer, sizeof answer);
+        return CL_SUCCESS;
+    }
+    return real->clGetDeviceInfo(device, what, size, value, out_size);
+}
+
+/* What is claimed of a device is what its code has. */
+static void subgroups_are_claimed_where_they_are_native(void **state) {
+    (void)state;
+    static const struct {
+        cl_uint major, minor, warp, sm;
+        bool has_matrices;
+    } rows[] = {{9, 0, 32, 90, true},  {8, 0, 32, 80, true}, {7, 5, 32, 75, false},
+                {7, 0, 32, 70, false}, {6, 1, 32, 0, false}, {9, 0, 64, 0, false},
+                {9, 0, 0, 0, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        vyre_backend made = {.host = vyre_host_services()};
+        expect_ok(opencl_bundle.registrations->create(made.host, 0, &made));
+        opencl_device *device = made.state;
+        real = device->cl;
+        table = *real;
+        table.clGetDeviceInfo = answer_nvidia;
+        device->cl = &table;
+        nvidia.major = rows[i].major;
+        nvidia.minor = rows[i].minor;
+        nvidia.warp = rows[i].warp;
+        expect_ok(opencl_device_look(device));
+        assert_int_equal(device->info.target.sm, rows[i].sm);
+        uint32_t features = made.slots->features(&made);
+        vyre_profile profile = {0};
+        made.slots->device_profile(&made, &profile);
+        assert_int_equal(!!(features & VYRE_FEATURE_SUBGROUP_OPS), rows[i].sm != 0);
+        assert_int_equal(!!(features & VYRE_FEATURE_TENSOR_CORES), rows[i].has_matrices);
+        assert_int_equal(!!(profile.flags & VYRE_PROFILE_HAS_SUBGROUP_SHUFFLE), rows[i].sm != 0);
+        assert_int_equal(made.slots->subgroup_size(&made), rows[i].sm ? 32 : 0);
+        device->cl = real;
+        opencl_device_free(device);
+    }
+}
+
+/* What lanes exchange values by: `sm` has the instructions for it, or nobody has. */
+static void lanes_exchange_values_by_what_the_device_has(void **state) {
+    (void)state;
+#define LANES(width) "(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x workgroup 64 " width "{ "
+    static const struct {
+        const char *source;
+        uint32_t sm;
+        const char *has[4], *lacks[4];
+    } rows[] = {
+        {"program sum" LANES("") "y[gid] = subgroup_add(x[gid]); }",
+         90,
+         {"redux.sync.add.u32"},
+         {"shfl", "barrier", "__local"}},
+        {"program sum" LANES("") "y[gid] = subgroup_add(x[gid]); }",
+         75,
+         {"shfl.sync.idx.b32", "d /= 2"},
+         {"redux", "barrier", "__local"}},
+        {"program sum" LANES("") "y[gid] = subgroup_add(x[gid]); }",
+         0,
+         {"barrier", "__local"},
+         {"asm", "shuffle"}},
+        {"program wide" LANES("subgroup 64 ") "y[gid] = subgroup_add(x[gid]); }",
+         90,
+         {"barrier", "__local"},
+         {"asm", "shuffle"}},
+        {"program narrow" LANES("subgroup 8 ") "y[gid] = subgroup_add(x[gid]); }",
+         90,
+         {"uint d = 4u", "(l & 24u) + (", "0xffffffffu"},
+         {"redux", "0xffu <<"}},
+        {"program some" LANES(
+             "subgroup 8 ") "if subgroup_id == 3 { y[gid] = subgroup_add(x[gid]); } }",
+         90,
+         {"(l & 24u) + (", ", 0xffu << (l & 24u))"},
+         {"0xffffffffu"}},
+        {"program some" LANES("") "if subgroup_id == 1 { y[gid] = subgroup_inclusive_add(x[gid]); "
+                                  "} }",
+         90,
+         {"vyre_shuffle_32", "d *= 2", "0xffffffffu"},
+         {"barrier"}},
+        {"program product" LANES("") "let (a, _b, _c, _d) = subgroup_matrix_mad(x[gid], 2, 3, 4, "
+                                     "5, 6, 7, 8, 9, 10); y[gid] = u32(a); }",
+         80,
+         {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "\"r\"(10)"},
+         {"dp4a", "shuffle"}},
+        {"program product" LANES("") "let (a, _b, _c, _d) = subgroup_matrix_mad(x[gid], 2, 3, 4, "
+                                     "5, 6, 7, 8, 9, 10); y[gid] = u32(a); }",
+         75,
+         {"dp4a.s32.s32", "(l & 3u) * 8 + 7", "(l & 28u) + 3"},
+         {"mma"}},
+        {"program bits" LANES("") "y[gid] = bitcast<u32>(subgroup_shuffle_xor(f32(x[gid]), 1)) + "
+                                  "u32(subgroup_broadcast(u64(x[gid]), 3)); }",
+         90,
+         {"as_float(vyre_shuffle_32(as_uint(", "(ulong)vyre_shuffle_64((ulong)"},
+         {"barrier"}},
+    };
+#undef LANES
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        opencl_target target = opencl_any_target();
+        target.sm = rows[i].sm;
+        vyre_strbuf text = text_of(rows[i].source, &target);
+        for (int k = 0; k < 4; k++) {
+            if (rows[i].has[k] && !count_of(&text, rows[i].has[k])) {
+                fail_msg("%zu: no `%s` in\n%s", i, rows[i].has[k], vyre_strbuf_string(&text));
+            }
+            if (rows[i].lacks[k] && count_of(&text, rows[i].lacks[k])) {
+                fail_msg("%zu: `%s` in\n%s", i, rows[i].lacks[k], vyre_strbuf_string(&text));
+            }
+        }
+        vyre_strbuf_free(&text);
+    }
+}
+
 static void old_versions_are_left_out(void **state) {
     (void)state;
     assert_false(opencl_driver_suits("OpenCL 1.1 Old Driver 7"));
@@ -486,6 +682,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(launches_of_runs_with_a_timeout_are_short),
         cmocka_unit_test(launches_have_few_items),
         cmocka_unit_test(workgroups_fit_the_kernel),
+        cmocka_unit_test(declared_workgroups_are_launched),
         cmocka_unit_test(private_arrays_fit_the_stack),
         cmocka_unit_test(stop_words_do_not_wait_for_runs),
         cmocka_unit_test(commands_stop_runs),
@@ -498,6 +695,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(functions_are_there_if_they_are_called),
         cmocka_unit_test(updates_of_one_thread_are_plain),
         cmocka_unit_test(nans_become_canonical_without_comparisons),
+        cmocka_unit_test(subgroups_are_claimed_where_they_are_native),
+        cmocka_unit_test(lanes_exchange_values_by_what_the_device_has),
         cmocka_unit_test(old_versions_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

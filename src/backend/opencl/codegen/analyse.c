@@ -36,6 +36,7 @@ bool opencl_analyse(opencl_facts *f, const vyre_ir *ir, uint32_t phase, bool own
             visit_access(f, i, &at);
         }
         f->has_barriers |= i->op == VYRE_OP_BARRIER || i->op == VYRE_OP_UNIFORM_LOAD;
+        f->has_subgroups |= (vyre_inst_effects(i) & VYRE_EFFECT_SUBGROUP) != 0;
         f->has_loops |= vyre_op_is_loop(i->op) && !opencl_ends_soon(ir, inst);
         vyre_list values = vyre_inst_operands(ir, i);
         for (uint32_t k = 0; k < values.count; k++) {
@@ -86,6 +87,14 @@ bool opencl_has_barrier(const vyre_ir *ir, uint32_t owner) {
     return false;
 }
 
+static vyre_uniformity level_of(const opencl_facts *f, uint32_t inst) {
+    return (vyre_uniformity)f->map.levels[f->map.controls[inst - f->phase->first]];
+}
+
 bool opencl_is_together(const opencl_facts *f, uint32_t inst) {
-    return f->map.levels[f->map.controls[inst - f->phase->first]] >= VYRE_UNIFORM_WORKGROUP;
+    return level_of(f, inst) >= VYRE_UNIFORM_WORKGROUP;
+}
+
+bool opencl_turns_together(const opencl_facts *f, uint32_t loop) {
+    return level_of(f, vyre_body_block(f->ir, loop).first) >= VYRE_UNIFORM_SUBGROUP;
 }

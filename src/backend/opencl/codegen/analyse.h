@@ -12,12 +12,13 @@ typedef struct opencl_facts {
     vyre_nans nans;
     vyre_uniformity_map map;
     vyre_ranges ranges;
-    bool *written;     /* by resource: the phase writes it */
-    uint32_t *uses;    /* by instruction of the phase */
-    bool has_barriers; /* that the program states */
-    bool has_atomics;  /* */
-    bool has_loops;    /* that may run for long */
-    bool may_wait;     /* for what an earlier workgroup does */
+    bool *written;      /* by resource: the phase writes it */
+    uint32_t *uses;     /* by instruction of the phase */
+    bool has_barriers;  /* that the program states */
+    bool has_atomics;   /* */
+    bool has_subgroups; /* operations of subgroups */
+    bool has_loops;     /* that may run for long */
+    bool may_wait;      /* for what an earlier workgroup does */
 } opencl_facts;
 
 /* False without memory. `own_domain`: the phase runs over the domain that the program gives it or a
@@ -33,5 +34,8 @@ bool opencl_has_barrier(const vyre_ir *ir, uint32_t owner);
 
 /* Whether the whole workgroup reaches an instruction together. */
 bool opencl_is_together(const opencl_facts *facts, uint32_t inst);
+
+/* Whether the lanes of a subgroup begin each iteration of a loop together. */
+bool opencl_turns_together(const opencl_facts *facts, uint32_t loop);
 
 #endif

@@ -142,6 +142,10 @@ static void write_surroundings(emit *e, uint32_t inst) {
     case VYRE_OP_IN_DOMAIN: write_in_domain(e, inst); return;
     case VYRE_OP_LEN: write_length(e, inst); return;
     case VYRE_ONE_OF(LANE, SUBGROUP_ID):
+        snprintf(text, sizeof text, i->op == VYRE_OP_LANE ? "l %% %uu" : "l / %uu",
+                 e->phase->subgroup);
+        define(e, inst, text);
+        return;
     case VYRE_ANY_OF(PURE, ELEMENTARY, ACCESS, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }
     opencl_emit_unknown(e, inst);
@@ -236,9 +240,7 @@ static void mention_line(emit *e, uint32_t inst) {
 
 void opencl_emit_unknown(emit *e, uint32_t inst) {
     const vyre_inst *i = &e->ir->insts[inst];
-    bool is_subgroup = vyre_inst_effects(i) & VYRE_EFFECT_SUBGROUP || i->op == VYRE_OP_LANE ||
-                       i->op == VYRE_OP_SUBGROUP_ID;
-    if (is_subgroup) { /* that pass/subgroup.h left as it was */
+    if (vyre_inst_effects(i) & VYRE_EFFECT_SUBGROUP) { /* that pass/subgroup.h left as it was */
         e->lack = "subgroups";
         e->fix = "use another backend";
     } else {
@@ -263,8 +265,9 @@ void opencl_emit_instruction(emit *e, uint32_t inst) {
     case VYRE_ANY_OF(BLOCK): opencl_emit_control(e, inst); return;
     case VYRE_ANY_OF(JUMP): opencl_emit_jump(e, inst); return;
     case VYRE_OP_BARRIER: opencl_emit_barrier(e); return;
+    case VYRE_ANY_OF(SUBGROUP): opencl_emit_subgroup(e, inst); return;
     case VYRE_OP_GRID_BARRIER:
-    case VYRE_ANY_OF(SUBGROUP, ELEMENTARY, PICK, NONE): break;
+    case VYRE_ANY_OF(ELEMENTARY, PICK, NONE): break;
     }
     opencl_emit_unknown(e, inst);
 }
@@ -429,7 +432,8 @@ static void write_kernel(emit *e, const char *name, uint32_t index, vyre_strbuf 
     e->indent = 1;
     e->line = 0;
     e->alone = VYRE_NONE;
-    e->may_halt = e->has_halt = e->has_poll = false;
+    e->may_halt = opencl_stops_apart(e);
+    e->has_halt = e->has_poll = false;
     e->stack[e->depth++] = (emit_open){.owner = VYRE_NONE};
     for (uint32_t r = e->phase->first_resource; r < e->phase->end_resource; r++) {
         if (e->ir->resources[r].kind == VYRE_RESOURCE_PRIVATE) {

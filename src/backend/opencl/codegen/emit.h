@@ -68,10 +68,14 @@ typedef enum opencl_order {
     OPENCL_ORDER_C11    /* atomics of OpenCL 2.0 */
 } opencl_order;
 
+enum { OPENCL_WARP = 32 /* lanes that run together on NVIDIA's devices */ };
+
 typedef struct opencl_target {
     bool has_f64;
     bool has_atomics64, has_atomics64_extended;
     opencl_order order;
+    uint32_t sm; /* whose instructions exchange values of lanes: NVIDIA's compute capability, 70 or
+                  * more, else 0 */
     uint32_t most_threads, parameter_bytes;
     uint64_t shared_bytes, constant_bytes;
     bool is_covered; /* without a workgroup clause, exactly the domain is launched */
@@ -88,6 +92,7 @@ static inline opencl_target opencl_any_target(void) {
         .has_atomics64 = true,
         .has_atomics64_extended = true,
         .order = OPENCL_ORDER_C11,
+        .sm = 90,
         .most_threads = 1024,
         .parameter_bytes = 1024,
         .shared_bytes = 49152,
@@ -96,10 +101,15 @@ static inline opencl_target opencl_any_target(void) {
     };
 }
 
-/* `program` is lowered: no elementary functions, no subgroup operations, no arithmetic that the
- * device does not do. What cannot be had on the device is refused as UNSUPPORTED. `out_infos` has
- * room for one a phase and is zeroed before; opencl_infos_free frees the lists, after an error
- * too. */
+/* Widths of subgroups that are native, as pass/subgroup.h keeps them; and whether products of
+ * matrices are, too. */
+uint64_t opencl_widths(const opencl_target *target);
+bool opencl_has_matrices(const opencl_target *target);
+
+/* `program` is lowered: no elementary functions, no subgroup operations of other widths than the
+ * device's, no arithmetic that the device does not do. What cannot be had on the device is refused
+ * as UNSUPPORTED. `out_infos` has room for one a phase and is zeroed before; opencl_infos_free
+ * frees the lists, after an error too. */
 VYRE_MUST_USE vyre_status opencl_emit(const vyre_program *program, const opencl_target *target,
                                       vyre_strbuf *out_text, opencl_phase_info *out_infos);
 void opencl_infos_free(opencl_phase_info *infos, uint32_t count);

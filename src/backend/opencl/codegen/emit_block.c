@@ -110,7 +110,14 @@ static void write_inline(emit *e, uint32_t inst) {
 
 /* Stopping. In a phase without barriers whoever sees the stop word ends. Where a workgroup waits
  * for itself in a loop, it looks together and ends together. In other loops of such a phase an
- * invocation leaves the loop, and all end together at the next place that all reach. */
+ * invocation leaves the loop, and all end together at the next place that all reach.
+ *
+ * In a phase with subgroups the lanes of one look and end together, if they go through the loop
+ * together. There nobody has to wait for who ended: NVIDIA's barriers and exchanges do not. */
+
+static bool ends_alone(const emit *e) {
+    return !e->facts.has_barriers || e->facts.has_subgroups;
+}
 
 static bool is_long(const emit *e, uint32_t inst) {
     return vyre_op_is_loop(e->ir->insts[inst].op) && !opencl_ends_soon(e->ir, inst);
@@ -120,11 +127,32 @@ static bool is_polled(const emit *e, uint32_t inst) {
     return e->target->polls && is_long(e, inst);
 }
 
+bool opencl_stops_apart(const emit *e) {
+    bool apart = false;
+    for (uint32_t inst = e->phase->first; inst < e->phase->end && e->facts.has_subgroups; inst++) {
+        apart = apart || (is_polled(e, inst) && !opencl_turns_together(&e->facts, inst));
+    }
+    return apart;
+}
+
+static uint32_t turns_of(const emit *e, uint32_t loop) {
+    return opencl_has_barrier(e->ir, loop) ? POLL_BARRIERS : POLL_ITERATIONS;
+}
+
 static void count_turns(emit *e, uint32_t loop) {
     if (is_polled(e, loop)) {
-        opencl_line(e, "uint turns%u = %uu;", loop,
-                    opencl_has_barrier(e->ir, loop) ? (uint32_t)POLL_BARRIERS
-                                                    : (uint32_t)POLL_ITERATIONS);
+        opencl_line(e, "uint turns%u = %uu;", loop, turns_of(e, loop));
+    }
+}
+
+/* Whether the invocation is to stop, or its subgroup. */
+static void poll_alone(emit *e, uint32_t loop, const char *stop) {
+    if (e->facts.has_subgroups && opencl_turns_together(&e->facts, loop)) {
+        e->functions |= OPENCL_FUNCTION(OPENCL_BALLOT);
+        opencl_line(e, "    if (vyre_ballot(*%s, %s)) {", stop,
+                    opencl_members(e, vyre_body_block(e->ir, loop).first).text);
+    } else {
+        opencl_line(e, "    if (*%s) {", stop);
     }
 }
 
@@ -134,17 +162,17 @@ static void poll(emit *e, uint32_t loop) {
         return;
     }
     opencl_name stop = opencl_parameter_name(e, OPENCL_STOP, 0);
-    if (!e->facts.has_barriers) {
+    if (ends_alone(e)) {
         opencl_line(e, "if (--turns%u == 0) {", loop);
-        opencl_line(e, "    turns%u = %uu;", loop, (uint32_t)POLL_ITERATIONS);
-        opencl_line(e, "    if (*%s) {", stop.text);
+        opencl_line(e, "    turns%u = %uu;", loop, turns_of(e, loop));
+        poll_alone(e, loop, stop.text);
         opencl_line(e, "        return;");
         opencl_line(e, "    }");
         opencl_line(e, "}");
     } else if (opencl_has_barrier(e->ir, loop)) {
         e->has_poll = true;
         opencl_line(e, "if (--turns%u == 0) {", loop);
-        opencl_line(e, "    turns%u = %uu;", loop, (uint32_t)POLL_BARRIERS);
+        opencl_line(e, "    turns%u = %uu;", loop, turns_of(e, loop));
         opencl_line(e, "    barrier(CLK_LOCAL_MEM_FENCE);");
         opencl_line(e, "    if (l == 0) {");
         opencl_line(e, "        stopped = *%s;", stop.text);
@@ -157,7 +185,7 @@ static void poll(emit *e, uint32_t loop) {
     } else {
         e->has_halt = true;
         opencl_line(e, "if (--turns%u == 0 || halt) {", loop);
-        opencl_line(e, "    turns%u = %uu;", loop, (uint32_t)POLL_ITERATIONS);
+        opencl_line(e, "    turns%u = %uu;", loop, turns_of(e, loop));
         opencl_line(e, "    halt |= *%s;", stop.text);
         opencl_line(e, "    if (halt) {");
         opencl_line(e, "        break;");
@@ -293,8 +321,8 @@ static void write_control(emit *e, uint32_t inst) {
 }
 
 void opencl_emit_control(emit *e, uint32_t inst) {
-    bool begins = e->facts.has_barriers && e->alone == VYRE_NONE &&
-                  !opencl_has_barrier(e->ir, inst) && count_open_loops(e, inst);
+    bool begins = !ends_alone(e) && e->alone == VYRE_NONE && !opencl_has_barrier(e->ir, inst) &&
+                  count_open_loops(e, inst);
     if (begins) {
         bool is_simple = vyre_op_is_loop(e->ir->insts[inst].op) && count_open_loops(e, inst) == 1;
         e->alone = inst;

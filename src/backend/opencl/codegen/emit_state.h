@@ -1,7 +1,8 @@
 /* The emitter at work: one phase.
  *
- *   emit.c        kernels, positions, values     emit_block.c   control flow, and how it is stopped
- *   emit_memory.c arrays, loads and stores       emit_atomic.c  atomics
+ *   emit.c        kernels, positions, values     emit_block.c     control flow, and how it is
+ * stopped emit_memory.c arrays, loads and stores       emit_subgroup.c  what lanes do together
+ *   emit_atomic.c atomics
  */
 #ifndef VYRE_OPENCL_CODEGEN_EMIT_STATE_H
 #define VYRE_OPENCL_CODEGEN_EMIT_STATE_H
@@ -65,8 +66,14 @@ void opencl_emit_instruction(emit *e, uint32_t inst);
 void opencl_emit_block(emit *e, vyre_block code);
 void opencl_emit_control(emit *e, uint32_t inst);
 void opencl_emit_jump(emit *e, uint32_t inst);
+/* Whether lanes of a subgroup may stop while others go on, and exchange what they left. */
+bool opencl_stops_apart(const emit *e);
 void opencl_emit_memory(emit *e, uint32_t inst);
 void opencl_emit_atomic(emit *e, uint32_t inst);
+void opencl_emit_subgroup(emit *e, uint32_t inst);
+/* The lanes of the warp that exchange values at an instruction, as a mask: all that there are where
+ * the whole workgroup comes there, else those of the subgroup. */
+opencl_name opencl_members(const emit *e, uint32_t inst);
 void opencl_emit_barrier(emit *e);
 void opencl_emit_unknown(emit *e, uint32_t inst);
 /* The canonical NaN in place of any other that a variable may have. */

@@ -39,6 +39,10 @@ typedef enum opencl_function {
     OPENCL_CANONICAL_F32,
     OPENCL_CANONICAL_F64,
     OPENCL_FENCE,
+    OPENCL_SHUFFLE_32,
+    OPENCL_SHUFFLE_64, /* calls that of 32 bits */
+    OPENCL_BALLOT,
+    OPENCL_DOT,
     OPENCL_TRUNCATION,
     OPENCL_FUNCTION_COUNT = OPENCL_TRUNCATION + 16
 } opencl_function;

@@ -107,6 +107,30 @@ static void write_truncation(vyre_strbuf *out, vyre_type from, vyre_type to) {
     }
 }
 
+/* What lanes of a warp do together. A compiler may not move it to where fewer of them are. */
+static const char shuffle_32[] =
+    "static inline uint vyre_shuffle_32(uint x, uint lane, uint members) {\n"
+    "    uint found;\n"
+    "    asm volatile(\"shfl.sync.idx.b32 %0, %1, %2, 31, %3;\"\n"
+    "                 : \"=r\"(found) : \"r\"(x), \"r\"(lane), \"r\"(members));\n"
+    "    return found;\n}\n";
+static const char shuffle_64[] =
+    "static inline ulong vyre_shuffle_64(ulong x, uint lane, uint members) {\n"
+    "    const uint low = vyre_shuffle_32((uint)x, lane, members);\n"
+    "    const uint high = vyre_shuffle_32((uint)(x >> 32), lane, members);\n"
+    "    return (ulong)high << 32 | low;\n}\n";
+static const char ballot[] = "static inline uint vyre_ballot(uint x, uint members) {\n"
+                             "    uint found;\n"
+                             "    asm volatile(\"{ .reg .pred p; setp.ne.u32 p, %1, 0; \"\n"
+                             "                 \"vote.sync.ballot.b32 %0, p, %2; }\"\n"
+                             "                 : \"=r\"(found) : \"r\"(x), \"r\"(members));\n"
+                             "    return found;\n}\n";
+static const char dot[] =
+    "static inline int vyre_dot(uint x, uint y, int sum) {\n"
+    "    int found;\n"
+    "    asm(\"dp4a.s32.s32 %0, %1, %2, %3;\" : \"=r\"(found) : \"r\"(x), \"r\"(y), \"r\"(sum));\n"
+    "    return found;\n}\n";
+
 static void write_function(vyre_strbuf *out, opencl_function function) {
     switch (function) {
     case OPENCL_REVERSE_32: write_reverses(out, false); return;
@@ -121,6 +145,10 @@ static void write_function(vyre_strbuf *out, opencl_function function) {
         vyre_strbuf_puts(out, "static inline void vyre_fence(void) {\n"
                               "    asm volatile(\"membar.gl;\" ::: \"memory\");\n}\n");
         return;
+    case OPENCL_SHUFFLE_32: vyre_strbuf_puts(out, shuffle_32); return;
+    case OPENCL_SHUFFLE_64: vyre_strbuf_puts(out, shuffle_64); return;
+    case OPENCL_BALLOT: vyre_strbuf_puts(out, ballot); return;
+    case OPENCL_DOT: vyre_strbuf_puts(out, dot); return;
     case OPENCL_TRUNCATION:
     case OPENCL_FUNCTION_COUNT: break;
     }

@@ -185,13 +185,24 @@ static vyre_status compile(const vyre_backend *backend, const vyre_compile *comp
     return VYRE_OK;
 }
 
-/* Capabilities. Subgroups are shared memory and barriers here, and halves integers, so neither is
- * claimed. The host waits for domains from memory, so indirect dispatch is not claimed either. */
+/* Capabilities. Subgroups that are shared memory and barriers, and halves, which are integers, are
+ * not claimed. The host waits for domains from memory, so indirect dispatch is not claimed either.
+ */
+
+static bool has_subgroups(const vyre_backend *backend) {
+    return opencl_widths(&device_of(backend)->info.target) & OPENCL_WARP;
+}
 
 static uint32_t features(const vyre_backend *backend) {
-    (void)backend;
+    bool has_matrices = opencl_has_matrices(&device_of(backend)->info.target);
     return VYRE_FEATURE_PHASES | VYRE_FEATURE_STEPS | VYRE_FEATURE_CONSTANT_ARRAYS |
-           VYRE_FEATURE_RECORDS;
+           VYRE_FEATURE_RECORDS |
+           (has_subgroups(backend) ? (uint32_t)VYRE_FEATURE_SUBGROUP_OPS : 0) |
+           (has_matrices ? (uint32_t)VYRE_FEATURE_TENSOR_CORES : 0);
+}
+
+static uint32_t subgroup_size(const vyre_backend *backend) {
+    return has_subgroups(backend) ? OPENCL_WARP : 0;
 }
 
 static uint32_t max_invocations(const vyre_backend *backend) {
@@ -209,6 +220,7 @@ static void device_profile(const vyre_backend *backend, vyre_profile *out_profil
     out_profile->flags =
         VYRE_PROFILE_SUPPORTS_DEVICE_TIMESTAMPS | VYRE_PROFILE_HAS_MUL_HIGH |
         VYRE_PROFILE_HAS_SHARED_MEMORY |
+        (has_subgroups(backend) ? (uint64_t)VYRE_PROFILE_HAS_SUBGROUP_SHUFFLE : 0) |
         (info->found.type & CL_DEVICE_TYPE_GPU ? (uint64_t)VYRE_PROFILE_IS_GPU : 0) |
         (info->is_cpu ? (uint64_t)VYRE_PROFILE_IS_SOFTWARE : 0);
     out_profile->max_native_int_width = info->is_cpu ? 64 : 32;
@@ -266,6 +278,7 @@ static const vyre_backend_slots slots = {
     .compile_native = compile,
     .compile_native_shared = compile,
     .features = features,
+    .subgroup_size = subgroup_size,
     .max_workgroup_size = vyre_any_workgroup_size,
     .max_workgroups_per_dimension = vyre_any_workgroup_count, /* launches are split */
     .max_invocations_per_workgroup = max_invocations,

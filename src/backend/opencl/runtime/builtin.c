@@ -10,7 +10,7 @@ OPENCL_OPTIONS(VYRE_OPTION_DEFINE)
 static vyre_status show(const vyre_program *program, const opencl_target *target,
                         const vyre_corrections *corrections, vyre_strbuf *out) {
     vyre_program *lowered;
-    VYRE_TRY(opencl_lower(program, corrections, true, &lowered));
+    VYRE_TRY(opencl_lower(program, target, corrections, true, &lowered));
     uint32_t count = vyre_program_ir(lowered)->phase_count;
     opencl_phase_info *infos = vyre_alloc_zeroed(count, sizeof *infos);
     vyre_status status =

@@ -84,6 +84,16 @@ static bool has_new_atomics(const opencl_device *device) {
            (number(device, MEMORY, sizeof(cl_ulong)) & NEEDED) == NEEDED;
 }
 
+/* The compute capability of a device of NVIDIA's, by the numbers of cl_nv_device_attribute_query,
+ * if its lanes exchange values whether or not they run in step; else 0. */
+static uint32_t find_sm(const opencl_device *device) {
+    enum { MAJOR = 0x4000, MINOR = 0x4001, WARP = 0x4003, LEAST = 70 };
+    uint64_t sm =
+        10 * number(device, MAJOR, sizeof(cl_uint)) + number(device, MINOR, sizeof(cl_uint));
+    bool suits = number(device, WARP, sizeof(cl_uint)) == OPENCL_WARP && sm >= LEAST;
+    return suits ? (uint32_t)sm : 0;
+}
+
 static vyre_status look_at_extensions(opencl_device *device) {
     opencl_target *target = &device->info.target;
     size_t size = 0;
@@ -99,6 +109,7 @@ static vyre_status look_at_extensions(opencl_device *device) {
     target->has_f64 = has_word(text, "cl_khr_fp64") &&
                       number(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof(cl_device_fp_config));
     bool is_nvidia = has_word(text, "cl_nv_compiler_options");
+    target->sm = is_nvidia && has_word(text, "cl_nv_device_attribute_query") ? find_sm(device) : 0;
     vyre_free(text);
     target->order = has_new_atomics(device) ? OPENCL_ORDER_C11
                     : is_nvidia             ? OPENCL_ORDER_FENCE
@@ -173,7 +184,7 @@ static void choose_pocl(opencl_device *device) {
         !vyre_option_describe(VYRE_OPTION_OPENCL_OPTIONS).from_environment;
 }
 
-static vyre_status look_at(opencl_device *device) {
+vyre_status opencl_device_look(opencl_device *device) {
     opencl_info *info = &device->info;
     opencl_target *target = &info->target;
     VYRE_TRY(look_at_extensions(device));
@@ -228,7 +239,7 @@ vyre_status opencl_device_create(uint32_t index, opencl_device **out_device) {
     device->index = index;
     device->info.found = found[index];
     vyre_status status = opencl_driver_open(&device->cl);
-    status = status ? status : look_at(device);
+    status = status ? status : opencl_device_look(device);
     if (status) {
         vyre_free(device);
         return status;

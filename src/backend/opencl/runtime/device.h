@@ -74,6 +74,9 @@ uint32_t opencl_device_count(void);
 VYRE_MUST_USE vyre_status opencl_device_create(uint32_t index, opencl_device **out_device);
 void opencl_device_free(opencl_device *device);
 
+/* Asks the driver what the device has, as opencl_device_create does. */
+VYRE_MUST_USE vyre_status opencl_device_look(opencl_device *device);
+
 /* Context and queue. Does nothing if it is open. */
 VYRE_MUST_USE vyre_status opencl_device_open(opencl_device *device);
 /* Gives everything back; no run is under way. */

@@ -12,11 +12,12 @@
 #include "pass/pass.h"
 #include "pass/subgroup.h"
 
-vyre_status opencl_lower(const vyre_program *program, const vyre_corrections *corrections,
-                         bool own_domain, vyre_program **out_program) {
+vyre_status opencl_lower(const vyre_program *program, const opencl_target *target,
+                         const vyre_corrections *corrections, bool own_domain,
+                         vyre_program **out_program) {
     vyre_program *shared;
     *out_program = NULL;
-    VYRE_TRY(vyre_subgroups_share(program, 0, &shared));
+    VYRE_TRY(vyre_subgroups_share(program, opencl_widths(target), &shared));
     vyre_status status =
         vyre_lower_corrected(shared ? shared : program, own_domain, corrections, out_program);
     vyre_program_release(shared);
@@ -67,30 +68,45 @@ static size_t private_room(const opencl_executable *executable, uint32_t index) 
     return !most || !bytes ? SIZE_MAX : most > bytes ? (size_t)(most / bytes) : 1;
 }
 
-/* Finds the kernels. One that cannot have workgroups of its size is refused. */
-static vyre_status load_kernels(opencl_executable *executable) {
+/* Whether a kernel was compiled for the workgroups of its phase. */
+static bool is_compiled_for(const opencl_device *device, cl_kernel kernel, size_t threads) {
+    size_t size[3] = {0};
+    cl_int result = device->cl->clGetKernelWorkGroupInfo(kernel, device->info.found.device,
+                                                         CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                                         sizeof size, size, NULL);
+    return !result && size[0] == threads && size[1] == 1 && size[2] == 1;
+}
+
+vyre_status opencl_executable_refuse(const opencl_executable *executable,
+                                     const opencl_phase *phase) {
+    return vyre_status_make(
+        VYRE_STATUS_UNSUPPORTED,
+        "use a smaller workgroup, smaller private arrays, or another device",
+        "phase %u of `%s` needs workgroups of %u invocations, and %s has room for %zu of them",
+        (unsigned)(phase - executable->phases), vyre_program_name(executable->program),
+        phase->info.threads, executable->device->info.found.name, phase->room);
+}
+
+/* Finds the kernels. One that cannot have workgroups of its size is refused. `is_stored`: none was
+ * when the code was made; not every driver says of stored code what it was compiled for. */
+static vyre_status load_kernels(opencl_executable *executable, bool is_stored) {
     opencl_device *device = executable->device;
+    size_t most = device->info.target.most_threads;
     for (uint32_t i = 0; i < executable->phase_count; i++) {
         opencl_phase *phase = &executable->phases[i];
         VYRE_TRY(find_kernel(executable, "phase", i, &phase->kernel));
-        size_t most = room_of(device, phase->kernel);
+        phase->room = room_of(device, phase->kernel);
         if (phase->info.assumption_count) {
             VYRE_TRY(find_kernel(executable, "inner", i, &phase->inner));
             size_t own = room_of(device, phase->inner);
-            most = own < most ? own : most;
+            phase->room = own < phase->room ? own : phase->room;
         }
-        size_t by_arrays = private_room(executable, i);
-        most = by_arrays < most ? by_arrays : most;
-        phase->most_threads =
-            most < device->info.target.most_threads ? most : device->info.target.most_threads;
-        if (phase->info.threads > most) {
-            return vyre_status_make(VYRE_STATUS_UNSUPPORTED,
-                                    "use a smaller workgroup, smaller private arrays, or another "
-                                    "device",
-                                    "phase %u of `%s` needs workgroups of %u invocations, and %s "
-                                    "has room for %zu of them",
-                                    i, vyre_program_name(executable->program), phase->info.threads,
-                                    device->info.found.name, most);
+        size_t threads = phase->info.threads, by_arrays = private_room(executable, i);
+        bool is_tried = is_stored || is_compiled_for(device, phase->kernel, threads);
+        phase->room = by_arrays < phase->room ? by_arrays : phase->room;
+        phase->most_threads = most < phase->room ? most : phase->room;
+        if (threads > by_arrays || (threads > phase->room && !is_tried)) {
+            return opencl_executable_refuse(executable, phase);
         }
     }
     return VYRE_OK;
@@ -155,7 +171,8 @@ static vyre_status fill_in(opencl_executable *executable, unsigned variant, cons
         return vyre_no_memory("to compile `%s`", vyre_program_name(executable->program));
     }
     vyre_status status = VYRE_OK;
-    if (!load_artifact(executable, &key, infos, artifact, artifact_size)) {
+    bool is_stored = load_artifact(executable, &key, infos, artifact, artifact_size);
+    if (!is_stored) {
         opencl_infos_free(infos, executable->phase_count);
         memset(infos, 0, executable->phase_count * sizeof *infos);
         status = compile(executable, &key, variant, infos, out_artifact);
@@ -164,7 +181,7 @@ static vyre_status fill_in(opencl_executable *executable, unsigned variant, cons
         executable->phases[i].info = infos[i];
     }
     vyre_free(infos);
-    return status ? status : load_kernels(executable);
+    return status ? status : load_kernels(executable, is_stored);
 }
 
 /* Takes the lowered program over. */
@@ -209,7 +226,7 @@ vyre_status opencl_executable_make(opencl_device *device, const vyre_program *pr
                                    vyre_strbuf *out_artifact, opencl_executable **out_executable) {
     vyre_program *lowered;
     *out_executable = NULL;
-    VYRE_TRY(opencl_lower(program, &device->corrections, true, &lowered));
+    VYRE_TRY(opencl_lower(program, &device->info.target, &device->corrections, true, &lowered));
     return make(device, lowered, 0, artifact, artifact_size, out_artifact, out_executable);
 }
 

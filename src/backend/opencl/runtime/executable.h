@@ -9,8 +9,11 @@
 typedef struct opencl_phase {
     opencl_phase_info info;
     cl_kernel kernel, inner; /* inner: NULL without assumptions */
-    size_t most_threads;     /* of a workgroup that both have room for */
-    pthread_mutex_t lock;    /* from the first argument of a launch to the launch */
+    /* The invocations of a workgroup that both have room for, as the driver says. Some say less
+     * than is there: a kernel that was compiled for the workgroups of its phase is launched. */
+    size_t room;
+    size_t most_threads;  /* of a workgroup, where there is no clause */
+    pthread_mutex_t lock; /* from the first argument of a launch to the launch */
 } opencl_phase;
 
 /* The code of a program is compiled for most runs, and when it comes to that for others, in any
@@ -37,7 +40,7 @@ typedef struct opencl_executable {
 } opencl_executable;
 
 /* The lowered program, without what the device does not do. */
-VYRE_MUST_USE vyre_status opencl_lower(const vyre_program *program,
+VYRE_MUST_USE vyre_status opencl_lower(const vyre_program *program, const opencl_target *target,
                                        const vyre_corrections *corrections, bool own_domain,
                                        vyre_program **out_program);
 
@@ -49,6 +52,9 @@ VYRE_MUST_USE vyre_status opencl_executable_make(opencl_device *device, const vy
 /* The program as it is, without corrections and artifacts: for the probe. */
 VYRE_MUST_USE vyre_status opencl_executable_bare(opencl_device *device, const vyre_program *program,
                                                  opencl_executable **out_executable);
+/* UNSUPPORTED: the device has no room for the workgroups of a phase. */
+VYRE_MUST_USE vyre_status opencl_executable_refuse(const opencl_executable *executable,
+                                                   const opencl_phase *phase);
 opencl_executable *opencl_executable_retain(opencl_executable *executable);
 void opencl_executable_release(opencl_executable *executable);
 

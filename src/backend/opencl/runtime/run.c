@@ -118,6 +118,7 @@ static uint64_t size_now(const run *r, uint32_t size) {
 
 /* A launch of a phase or of a part of one. */
 typedef struct launch {
+    const opencl_executable *executable;
     opencl_phase *phase;
     cl_kernel kernel;
     const vyre_grid *grid;
@@ -226,6 +227,11 @@ static vyre_status launch_part(run *r, const launch *l) {
     pthread_mutex_unlock(&l->phase->lock);
     if (event) {
         keep_event(r, event);
+    }
+    bool is_large = l->phase->info.threads > l->phase->room;
+    if (is_large && (result == CL_OUT_OF_RESOURCES || result == CL_INVALID_WORK_GROUP_SIZE ||
+                     result == CL_INVALID_WORK_ITEM_SIZE)) {
+        return opencl_executable_refuse(l->executable, l->phase);
     }
     return opencl_check(r->device, result, "launching `%s`",
                         vyre_program_name(r->executable->program));
@@ -379,7 +385,7 @@ static vyre_status run_phase(run *r, uint32_t index) {
             read_element(r, phase->from_resource, size_now(r, phase->from_index) + i, &counts[i]));
     }
     const vyre_grid grid = vyre_call_grid(r->ir, r->call, index, r->iterations, counts);
-    launch l = {.phase = &executable->phases[index], .grid = &grid};
+    launch l = {.executable = executable, .phase = &executable->phases[index], .grid = &grid};
     l.kernel = is_inside(r, l.phase, &grid) ? l.phase->inner : l.phase->kernel;
     bool is_empty = !grid.domain[0] || !grid.domain[1] || !grid.domain[2];
     if (!is_empty && l.phase->info.ordered) {
@@ -527,7 +533,7 @@ static vyre_status start(run *r) {
 /* What is on the queue keeps its memory. */
 static void give_back(run *r) {
     const opencl_table *cl = r->device->cl;
-    for (uint32_t i = 0; i < r->array_count && r->homes; i++) {
+    for (uint32_t i = 0; i < r->array_count && r->arrays && r->homes; i++) {
         if (r->ir->resources[i].kind == VYRE_RESOURCE_SCRATCH) {
             opencl_memory_free(r->device,
                                r->homes[i].memory ? r->homes[i].memory : r->arrays[i].memory);
