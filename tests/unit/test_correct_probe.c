@@ -1,5 +1,6 @@
 /* The probe: on devices that are worse in one way or several (tests/unit/worsen.h), its judge asks
  * for the corrections of these ways and no others. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "pass/probe.h"
@@ -144,6 +145,33 @@ static void contraction_is_found(void **state) {
     vyre_probe_deinit(&e.probe);
 }
 
+/* A device that takes the odd one of two subnormal numbers where a quotient is in their middle. */
+static void quotients_in_the_middle_are_asked_for(void **state) {
+    (void)state;
+    exact_results e = exact();
+    uint32_t *quotients = (uint32_t *)(void *)e.outputs.items[0].data + 3 * VYRE_PROBE_COUNT;
+    const uint32_t *operands = e.probe.inputs[0];
+    const void *outputs[] = {e.outputs.items[0].data};
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < VYRE_PROBE_COUNT; i++) {
+        float a, b;
+        memcpy(&a, &operands[i], sizeof a);
+        memcpy(&b, &operands[VYRE_PROBE_COUNT + i], sizeof b);
+        double ratio = (double)a / (double)b, steps = fabs(ratio) * 0x1p149;
+        bool is_middle = steps < 0x1p23 && steps - floor(steps) == 0.5 && ratio * (double)b == a;
+        if (is_middle && fmod(floor(steps), 2) == 1) {
+            quotients[i]--;
+            count++;
+        }
+    }
+    vyre_corrections needed;
+    assert_null(vyre_probe_judge(&e.probe, outputs, &needed));
+    assert_int_equal(needed.f32, DIV);
+    assert_true(count > 20);
+    vyre_outputs_free(&e.outputs);
+    vyre_probe_deinit(&e.probe);
+}
+
 /* One result of each column that is off by its last bit asks for something. */
 static void every_column_is_looked_at(void **state) {
     (void)state;
@@ -185,9 +213,12 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_mistake_is_found),     cmocka_unit_test(wrong_integers_are_refused),
-        cmocka_unit_test(contraction_is_found),      cmocka_unit_test(every_column_is_looked_at),
+        cmocka_unit_test(each_mistake_is_found),
+        cmocka_unit_test(wrong_integers_are_refused),
+        cmocka_unit_test(contraction_is_found),
+        cmocka_unit_test(every_column_is_looked_at),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(quotients_in_the_middle_are_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
