@@ -120,9 +120,9 @@ static bool is_misread(const emit *e, const vyre_inst *i, vyre_type type, uint32
     if (vyre_lookup_class(type) == VYRE_CLASS_FLOAT) {
         return false;
     }
-    if (i->op == VYRE_OP_SHR || i->op == VYRE_OP_DIV) {
+    if (i->op == VYRE_OP_SHL || i->op == VYRE_OP_MUL) {
         uint64_t by = vyre_operand_is_constant(i->b) ? vyre_operand_const(e->ir, i->b)->bits : 0;
-        bool is_byte = i->op == VYRE_OP_DIV ? by == 256 : by % spirv_width(type) == 8;
+        bool is_byte = i->op == VYRE_OP_MUL ? by == 256 : by % spirv_width(type) == 8;
         return e->facts.writes_halves && operand == i->a && is_byte && spirv_width(type) > 8;
     }
     return (orders || i->op == VYRE_OP_MIN || i->op == VYRE_OP_MAX) && is_constant &&

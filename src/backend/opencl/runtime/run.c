@@ -237,19 +237,24 @@ static vyre_status launch_part(run *r, const launch *l) {
                         vyre_program_name(r->executable->program));
 }
 
-/* Sizes of workgroups where there is no clause: few different ones, because some drivers compile a
- * kernel again for each. */
+/* Sizes of workgroups where there is no clause: few different ones, because drivers for CPUs
+ * compile a kernel again for each. On a GPU as many invocations as possible lie side by side. */
 static void choose_local(const run *r, const vyre_phase *phase, launch *l) {
     enum { NARROW = 16 };
-    size_t threads = r->device->info.is_cpu ? CPU_THREADS : THREADS;
+    bool is_cpu = r->device->info.is_cpu;
+    size_t threads = is_cpu ? CPU_THREADS : THREADS, side = 1;
     if (threads > l->phase->most_threads) {
         threads = l->phase->most_threads;
     }
     l->local[0] = threads;
     l->local[1] = l->local[2] = 1;
     if (phase->dimensions > 1 && l->grid->domain[0] < threads) {
-        l->local[0] = l->grid->domain[0] > NARROW ? NARROW : 1;
-        l->local[1] = threads / l->local[0];
+        while (is_cpu ? side < NARROW && l->grid->domain[0] >= NARROW
+                      : 2 * side <= l->grid->domain[0]) {
+            side *= 2;
+        }
+        l->local[0] = side;
+        l->local[1] = threads / side;
     }
 }
 
