@@ -148,6 +148,14 @@ static void visit(walk *w, uint32_t inst) {
     }
 }
 
+bool vyre_nan_may_be_chosen(const vyre_ir *ir, uint32_t compared, uint32_t uses) {
+    if (vyre_operand_is_constant(compared)) {
+        return false;
+    }
+    const vyre_inst *i = &ir->insts[compared];
+    return uses > 1 || !vyre_nan_is_made(vyre_inst_op(i), vyre_inst_type(i));
+}
+
 bool vyre_nans_init(vyre_nans *nans, const vyre_ir *ir, const vyre_phase *phase,
                     bool (*stays)(const void *user, uint32_t loop), const void *user) {
     *nans = (vyre_nans){.ir = ir, .phase = phase};

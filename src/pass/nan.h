@@ -37,6 +37,11 @@ static inline bool vyre_nan_is_observed(const vyre_nans *nans, uint32_t inst) {
 /* Whether an operation may give another NaN than the canonical one. */
 bool vyre_nan_is_made(vyre_op op, vyre_type result);
 
+/* Whether what a comparison of floats compares may also be what somebody chooses by it: compilers
+ * make a minimum of both, whose NaNs and subnormals may be others. `uses` are those of the
+ * operand's value. What arithmetic gives is not chosen if nobody else uses it. */
+bool vyre_nan_may_be_chosen(const vyre_ir *ir, uint32_t compared, uint32_t uses);
+
 /* Whether an instruction gives a value that is to be made canonical at once, or behind a loop. */
 bool vyre_nan_settles(const vyre_nans *nans, uint32_t inst);
 bool vyre_nan_settles_late(const vyre_nans *nans, uint32_t inst);

@@ -115,7 +115,7 @@ static bool is_misread(const emit *e, const vyre_inst *i, vyre_type type, uint32
     if (type == VYRE_TYPE_F32) {
         bool compares = orders || i->op == VYRE_OP_EQ || i->op == VYRE_OP_NE;
         return compares && !is_constant && e->target->flushes_chosen &&
-               e->facts.uses[operand - e->phase->first] > 1;
+               vyre_nan_may_be_chosen(e->ir, operand, e->facts.uses[operand - e->phase->first]);
     }
     if (vyre_lookup_class(type) == VYRE_CLASS_FLOAT) {
         return false;

@@ -158,14 +158,14 @@ static bool write_inverse_root(emit *e, uint32_t inst) {
 
 /* ptxas makes a maximum of `x < c ? c : x`, branches included, and that has another NaN than x is.
  * So it does not see that what is compared is what is chosen: that passes by a zero which only the
- * host knows, the highest bit of a domain. What is used once is not chosen. */
+ * host knows, the highest bit of a domain. */
 static bool is_misread(emit *e, uint32_t inst, uint32_t operand, vyre_type type) {
     const vyre_inst *i = &e->ir->insts[inst];
     bool compares =
         i->op == VYRE_OP_LT || i->op == VYRE_OP_LE || i->op == VYRE_OP_EQ || i->op == VYRE_OP_NE;
     return compares && type == VYRE_TYPE_F32 && vyre_operand_is_value(operand) &&
            vyre_operand_is_constant(operand == i->a ? i->b : i->a) &&
-           emit_fact(e, operand)->uses > 1;
+           vyre_nan_may_be_chosen(e->ir, operand, emit_fact(e, operand)->uses);
 }
 
 static cuda_reg hidden(emit *e, cuda_reg x) {

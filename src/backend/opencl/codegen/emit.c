@@ -172,14 +172,14 @@ void opencl_emit_canonical(emit *e, vyre_type type, const char *name) {
 
 /* NVIDIA's compiler makes a maximum of `x < c ? c : x`, and has another NaN there than x is. So it
  * does not see that what is compared is what is chosen: it passes by a zero that only the host
- * knows. What is used once is not chosen. */
+ * knows. */
 static bool is_misread(const emit *e, const vyre_inst *i, vyre_type type, uint32_t operand) {
     bool compares =
         i->op == VYRE_OP_LT || i->op == VYRE_OP_LE || i->op == VYRE_OP_EQ || i->op == VYRE_OP_NE;
     return compares && (type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64) &&
            vyre_operand_is_value(operand) &&
            vyre_operand_is_constant(operand == i->a ? i->b : i->a) &&
-           e->facts.uses[operand - e->phase->first] > 1;
+           vyre_nan_may_be_chosen(e->ir, operand, e->facts.uses[operand - e->phase->first]);
 }
 
 enum { HIDDEN_TEXT = 128 };
