@@ -190,13 +190,15 @@ static void watch(vyre_rebuild *r, uint32_t result) {
     }
 }
 
-/* Operand k of the member whose number is `counter`. */
+/* Operand k of the member whose number is `counter`. Until it has a result, the loop carries its
+ * addend: so both need one register. */
 static uint32_t choose(vyre_rebuild *r, uint32_t k, const uint32_t *results, uint32_t counter) {
     const correct_group *g = group_of(r);
     uint32_t chosen = VYRE_NONE, last = VYRE_NONE;
     for (uint32_t i = 0; i < g->count; i++) {
         uint32_t operands[3];
         operands_of(&g->members[i], results, operands);
+        operands[2] = g->members[i].fed[2] ? operands[2] : results[i];
         if (i && operands[k] != last) {
             uint32_t is_from = binary(r, VYRE_OP_LE, u32(r, i), counter);
             chosen = vyre_build_op(r->to, VYRE_OP_SELECT, is_from, operands[k], chosen);
@@ -217,7 +219,8 @@ static void one_by_one(vyre_rebuild *r, uint32_t *results) {
     }
     uint32_t carried[CORRECT_GROUP_MEMBERS], operands[3];
     for (uint32_t i = 0; i < g->count; i++) {
-        carried[i] = vyre_build_f32(r->to, 0);
+        const correct_member *m = &g->members[i];
+        carried[i] = m->fed[2] ? vyre_build_f32(r->to, 0) : m->operands[2];
     }
     uint32_t counter =
         vyre_build_for(r->to, u32(r, 0), u32(r, g->count), u32(r, 1), g->count, carried, results);
