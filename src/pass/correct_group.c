@@ -49,6 +49,9 @@ static uint32_t set_apart(vyre_rebuild *r, uint32_t value) {
 
 /* NaNs from memory are as they are. */
 static bool is_settled(const vyre_rebuild *r, uint32_t operand) {
+    if (!vyre_operand_is_value(operand)) {
+        return true;
+    }
     vyre_op op = vyre_inst_op(&r->ir->insts[operand]);
     return op == VYRE_OP_LOAD || op == VYRE_OP_UNIFORM_LOAD || op == VYRE_OP_BITCAST;
 }
@@ -112,19 +115,19 @@ static bool follows(const correct_grains *grains, uint32_t addend) {
     return may_be_small(grains, addend, false) && !may_be_small(grains, addend, true);
 }
 
-/* What the flag promises needs no test: those addends are measured only if `promised`. */
+/* What the flag promises needs no test. */
 static bool is_promised(const vyre_rebuild *r, const correct_member *m) {
     return !m->fed[2] && follows(grains_of(r), operand_of(r, m, 2));
 }
 
-static bool measure_addends(vyre_rebuild *r, sizes *s, bool promised) {
+static bool measure_addends(vyre_rebuild *r, sizes *s) {
     const correct_group *g = group_of(r);
     bool any = false;
     for (uint32_t i = 0; i < g->count; i++) {
         const correct_member *m = &g->members[i];
         uint32_t operand = operand_of(r, m, 2);
         bool is_open = !m->fed[2] && may_be_small(grains_of(r), operand, false);
-        if (is_open && is_promised(r, m) == promised) {
+        if (is_open && !is_promised(r, m)) {
             measure(r, s, ADDENDS, operand, m->operands[2]);
             any = true;
         }
@@ -171,12 +174,12 @@ static void by_device(vyre_rebuild *r, uint32_t *results) {
     }
 }
 
-static uint32_t with_care(vyre_rebuild *r, const uint32_t *operands) {
+static uint32_t with_care(vyre_rebuild *r, const char *function, const uint32_t *operands) {
     uint32_t values[3];
     for (uint32_t k = 0; k < 3; k++) {
         values[k] = set_apart(r, operands[k]);
     }
-    uint32_t result = correct_call(r, CORRECT_F32, "fma_f32_flush", VYRE_TYPE_F32, values, 3);
+    uint32_t result = correct_call(r, CORRECT_F32, function, VYRE_TYPE_F32, values, 3);
     return result == VYRE_NONE ? result : set_apart(r, result);
 }
 
@@ -190,17 +193,38 @@ static void watch(vyre_rebuild *r, uint32_t result) {
     }
 }
 
-/* Operand k of the member whose number is `counter`. Until it has a result, the loop carries its
- * addend: so both need one register. */
-static uint32_t choose(vyre_rebuild *r, uint32_t k, const uint32_t *results, uint32_t counter) {
+/* Whether the device's result of a member may be wrong, or too small for what the flag promises. */
+static uint32_t is_doubtful(vyre_rebuild *r, const correct_member *m, const uint32_t *results,
+                            uint32_t result) {
+    uint32_t operands[3], size[3], none = u32(r, UINT32_MAX);
+    operands_of(m, results, operands);
+    for (uint32_t k = 0; k < 3; k++) {
+        bool is_kept = !m->fed[k] && is_settled(r, operand_of(r, m, k));
+        size[k] = size_of(r, is_kept ? operands[k] : set_apart(r, operands[k]));
+    }
+    uint32_t factor = binary(r, VYRE_OP_MIN, size[0], size[1]);
+    uint32_t least = binary(r, VYRE_OP_MIN, factor, size[2]);
+    uint32_t most = binary(r, VYRE_OP_MAX, size[0], size[1]);
+    uint32_t is_zero = binary(r, VYRE_OP_EQ, binary(r, VYRE_OP_MIN, most, size[2]), none);
+    uint32_t magnitude = vyre_build_op(r->to, VYRE_OP_ABS, result, VYRE_NONE, VYRE_NONE);
+    uint32_t limit = vyre_build_f32(r->to, 0x1p-103f);
+    uint32_t is_small = binary(r, VYRE_OP_LT, magnitude, limit);
+    uint32_t is_odd = binary(r, VYRE_OP_LT, least, u32(r, (1u << 24) - 1));
+    uint32_t is_number = vyre_build_op(r->to, VYRE_OP_NOT, is_zero, VYRE_NONE, VYRE_NONE);
+    return binary(r, VYRE_OP_OR, is_odd, both(r, is_small, is_number));
+}
+
+/* Operand k of the member whose number is `which`. What the loop carries is the member's addend
+ * until it is its result: so both need one register. */
+static uint32_t choose(vyre_rebuild *r, uint32_t k, const uint32_t *carried, uint32_t which) {
     const correct_group *g = group_of(r);
     uint32_t chosen = VYRE_NONE, last = VYRE_NONE;
     for (uint32_t i = 0; i < g->count; i++) {
         uint32_t operands[3];
-        operands_of(&g->members[i], results, operands);
-        operands[2] = g->members[i].fed[2] ? operands[2] : results[i];
+        operands_of(&g->members[i], carried, operands);
+        operands[2] = g->members[i].fed[2] ? operands[2] : carried[i];
         if (i && operands[k] != last) {
-            uint32_t is_from = binary(r, VYRE_OP_LE, u32(r, i), counter);
+            uint32_t is_from = binary(r, VYRE_OP_LE, u32(r, i), which);
             chosen = vyre_build_op(r->to, VYRE_OP_SELECT, is_from, operands[k], chosen);
         } else if (!i) {
             chosen = operands[k];
@@ -210,47 +234,61 @@ static uint32_t choose(vyre_rebuild *r, uint32_t k, const uint32_t *results, uin
     return chosen;
 }
 
-static void one_by_one(vyre_rebuild *r, uint32_t *results) {
+/* The members in doubt, a bit each; all if a result that is may be the operand of another. Carried
+ * values start as the results of the device, or as the addends of these members. */
+static uint32_t find_doubtful(vyre_rebuild *r, vyre_type type, const uint32_t *results,
+                              uint32_t *out_carried) {
     const correct_group *g = group_of(r);
-    if (g->count == 1) {
-        results[0] = with_care(r, g->members[0].operands);
-        watch(r, results[0]);
-        return;
-    }
-    uint32_t carried[CORRECT_GROUP_MEMBERS], operands[3];
+    uint32_t doubtful[CORRECT_GROUP_MEMBERS], set = vyre_build_const(r->to, type, 0);
+    uint32_t none = set;
+    bool any_fed = false;
     for (uint32_t i = 0; i < g->count; i++) {
         const correct_member *m = &g->members[i];
-        carried[i] = m->fed[2] ? vyre_build_f32(r->to, 0) : m->operands[2];
+        uint32_t bit = vyre_build_const(r->to, type, (uint64_t)1 << i);
+        doubtful[i] = is_doubtful(r, m, results, results[i]);
+        bit = vyre_build_op(r->to, VYRE_OP_SELECT, doubtful[i], bit, none);
+        set = binary(r, VYRE_OP_OR, set, bit);
+        any_fed |= m->fed[0] || m->fed[1] || m->fed[2];
     }
-    uint32_t counter =
-        vyre_build_for(r->to, u32(r, 0), u32(r, g->count), u32(r, 1), g->count, carried, results);
-    for (uint32_t k = 0; k < 3; k++) {
-        operands[k] = choose(r, k, results, counter);
-    }
-    uint32_t result = with_care(r, operands);
-    watch(r, result);
+    uint32_t any = binary(r, VYRE_OP_NE, set, none);
     for (uint32_t i = 0; i < g->count; i++) {
-        uint32_t is_own = binary(r, VYRE_OP_EQ, counter, u32(r, i));
-        carried[i] = vyre_build_op(r->to, VYRE_OP_SELECT, is_own, result, results[i]);
+        const correct_member *m = &g->members[i];
+        uint32_t addend = m->fed[2] ? vyre_build_f32(r->to, 0) : m->operands[2];
+        out_carried[i] =
+            vyre_build_op(r->to, VYRE_OP_SELECT, any_fed ? any : doubtful[i], addend, results[i]);
     }
-    vyre_build_continue(r->to, g->count, carried);
-    vyre_build_loop_end(r->to, g->count, results);
+    uint32_t all = vyre_build_const(r->to, type, UINT64_MAX >> (64 - g->count));
+    return any_fed ? vyre_build_op(r->to, VYRE_OP_SELECT, any, all, none) : set;
 }
 
-/* The other side. Addends that the flag does not promise any more may fit after all. */
-static void off_the_path(vyre_rebuild *r, sizes *s, uint32_t rest_fits, uint32_t *results) {
+/* Does those in doubt one after the other. */
+static void one_by_one(vyre_rebuild *r, uint32_t *results) {
     const correct_group *g = group_of(r);
-    bool promised = measure_addends(r, s, true);
-    if (promised) {
-        vyre_build_if(r->to, both(r, rest_fits, addends_fit(r, s)));
-        by_device(r, results);
-        vyre_build_yield(r->to, g->count, results);
-        vyre_build_else(r->to);
+    vyre_type type = g->count > 32 ? VYRE_TYPE_U64 : VYRE_TYPE_U32;
+    uint32_t carried[CORRECT_GROUP_MEMBERS + 1], args[CORRECT_GROUP_MEMBERS + 1], operands[3];
+    uint32_t set = find_doubtful(r, type, results, carried);
+    uint32_t count = vyre_build_op(r->to, VYRE_OP_POPCOUNT, set, VYRE_NONE, VYRE_NONE);
+    carried[g->count] = set;
+    vyre_build_for(r->to, u32(r, 0), vyre_build_convert(r->to, VYRE_TYPE_U32, count), u32(r, 1),
+                   g->count + 1, carried, args);
+    set = args[g->count];
+    uint32_t which = vyre_build_op(r->to, VYRE_OP_CTZ, set, VYRE_NONE, VYRE_NONE);
+    which = vyre_build_convert(r->to, VYRE_TYPE_U32, which);
+    for (uint32_t k = 0; k < 3; k++) {
+        operands[k] = choose(r, k, args, which);
     }
-    one_by_one(r, results);
-    if (promised) {
-        vyre_build_yield(r->to, g->count, results);
-        vyre_build_if_end(r->to, g->count, results);
+    uint32_t result = with_care(r, "fma_f32_soft", operands);
+    watch(r, result);
+    for (uint32_t i = 0; i < g->count; i++) {
+        uint32_t is_own = binary(r, VYRE_OP_EQ, which, u32(r, i));
+        carried[i] = vyre_build_op(r->to, VYRE_OP_SELECT, is_own, result, args[i]);
+    }
+    uint32_t without = binary(r, VYRE_OP_SUB, set, vyre_build_const(r->to, type, 1));
+    carried[g->count] = binary(r, VYRE_OP_AND, set, without);
+    vyre_build_continue(r->to, g->count + 1, carried);
+    vyre_build_loop_end(r->to, g->count + 1, args);
+    for (uint32_t i = 0; i < g->count; i++) {
+        results[i] = args[i];
     }
 }
 
@@ -285,8 +323,8 @@ static void compute(vyre_rebuild *r) {
         by_device(r, results);
     }
     measure_factors(r, &s, results);
-    uint32_t rest_fits = factors_fit(r, &s), fits = rest_fits;
-    if (measure_addends(r, &s, false)) {
+    uint32_t fits = factors_fit(r, &s);
+    if (measure_addends(r, &s)) {
         fits = both(r, fits, addends_fit(r, &s));
     }
     if (any_is_promised(r)) {
@@ -299,7 +337,15 @@ static void compute(vyre_rebuild *r) {
     }
     vyre_build_yield(r->to, g->count, results);
     vyre_build_else(r->to);
-    off_the_path(r, &s, rest_fits, results);
+    if (g->count == 1) {
+        results[0] = with_care(r, "fma_f32_flush", g->members[0].operands);
+        watch(r, results[0]);
+    } else {
+        if (!first) {
+            by_device(r, results);
+        }
+        one_by_one(r, results);
+    }
     vyre_build_yield(r->to, g->count, results);
     vyre_build_if_end(r->to, g->count, results);
     for (uint32_t i = 0; i < g->count; i++) {

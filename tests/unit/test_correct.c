@@ -521,7 +521,7 @@ static void stretches_are_short(void **state) {
     vyre_program *program = parse_stretch(stretches[0]), *bare;
     expect_ok(vyre_lower_program(program, true, &bare));
     vyre_program *corrected = corrected_for(program, &flushes);
-    assert_true(count_all(corrected) < count_all(bare) + 16 * 18 + 200);
+    assert_true(count_all(corrected) < count_all(bare) + 16 * 36 + 200);
     vyre_program_release(bare);
     vyre_program_release(corrected);
     vyre_program_release(program);
