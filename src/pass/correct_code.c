@@ -123,10 +123,9 @@ bool correct_is_bitwise(vyre_op op) {
     return false;
 }
 
-vyre_status correct_run(const vyre_program *program,
-                        bool (*replace)(vyre_rebuild *rebuild, uint32_t inst), correct_state *state,
+vyre_status correct_run(const vyre_program *program, vyre_rebuild hooks, correct_state *state,
                         vyre_program **out_program) {
-    vyre_rebuild hooks = {.replace = replace, .user = state};
+    hooks.user = state;
     state->changed = false;
     *out_program = NULL;
     vyre_status status = vyre_rebuild_run(program, hooks, out_program);

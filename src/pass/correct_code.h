@@ -7,12 +7,15 @@
 #include "pass/correct_grain.h"
 #include "pass/rebuild.h"
 
+typedef struct correct_group correct_group;
+
 /* A rebuild whose hook puts corrections in place; its `user`. */
 typedef struct correct_state {
     vyre_corrections needed;
     vyre_status status; /* the first failure of a hook, which cannot return one */
     bool changed;
     correct_grains grains; /* of f32 and f64, while these are corrected */
+    correct_group *group;  /* of fma, while they are */
     bool is_last;          /* f16 is replaced where it was not before */
 } correct_state;
 
@@ -40,9 +43,8 @@ static inline bool correct_is_half(vyre_type type) {
 /* Operations on the bits of floats, which every device does right, and others that give none. */
 bool correct_is_bitwise(vyre_op op);
 
-/* A rebuild with this hook, which sets `changed`; NULL if it changed nothing. */
-VYRE_MUST_USE vyre_status correct_run(const vyre_program *program,
-                                      bool (*replace)(vyre_rebuild *rebuild, uint32_t inst),
+/* A rebuild with these hooks, which set `changed`; NULL if it changed nothing. */
+VYRE_MUST_USE vyre_status correct_run(const vyre_program *program, vyre_rebuild hooks,
                                       correct_state *state, vyre_program **out_program);
 
 /* Replaces arithmetic on the narrow types that `state` names, and on f32 and f64. */

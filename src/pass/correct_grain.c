@@ -3,9 +3,10 @@
 #include "base/alloc.h"
 #include "ir/cases.h"
 #include "ir/lookup.h"
+#include "pass/flow.h"
 
 /* Of 0, and of other numbers that are multiples of whatever is asked for. */
-enum { COARSEST = 4000, MOST_ELEMENTS = 4096 };
+enum { COARSEST = 4000, MOST_ELEMENTS = 4096, MOST_ROUNDS = 16 };
 
 typedef struct layout {
     int mantissa, least; /* bits of the fraction; exponent of the smallest normal number */
@@ -92,26 +93,127 @@ static int grain_of(const correct_grains *g, const vyre_inst *inst) {
     return finest(type);
 }
 
-bool correct_grains_init(correct_grains *grains, const vyre_ir *ir) {
-    *grains = (correct_grains){ir, vyre_alloc_array(ir->inst_count, sizeof *grains->rows)};
-    if (!grains->rows) {
+static int16_t within(vyre_type type, int grain) {
+    grain = smaller(grain, COARSEST);
+    return (int16_t)(grain < finest(type) ? finest(type) : grain);
+}
+
+static void find_rows(const correct_grains *g) {
+    for (uint32_t i = 0; i < g->ir->inst_count; i++) {
+        const vyre_inst *inst = &g->ir->insts[i];
+        vyre_type type = vyre_inst_type(inst);
+        bool is_float = vyre_lookup_class(type) == VYRE_CLASS_FLOAT;
+        g->rows[i] = is_float ? within(type, grain_of(g, inst)) : 0;
+    }
+}
+
+/* Values that loops carry and blocks give */
+
+typedef struct assumption {
+    const correct_grains *known;
+    correct_grains own; /* whose rows are what is assumed */
+    vyre_flow flow;
+    bool changed;
+} assumption;
+
+static bool is_picked(const vyre_ir *ir, const vyre_inst *inst) {
+    bool is_pick = inst->op == VYRE_OP_ARG || inst->op == VYRE_OP_RESULT;
+    return is_pick && !vyre_is_grouped(ir, inst) &&
+           vyre_lookup_class(vyre_inst_type(inst)) == VYRE_CLASS_FLOAT;
+}
+
+static void pick(assumption *a, uint32_t to, uint32_t operand) {
+    const vyre_inst *inst = &a->own.ir->insts[to];
+    if (!is_picked(a->own.ir, inst)) {
+        return;
+    }
+    int grain = within(vyre_inst_type(inst), of_operand(&a->own, operand));
+    if (grain < a->own.rows[to]) {
+        a->own.rows[to] = (int16_t)grain;
+        a->changed = true;
+    }
+}
+
+static void pick_all(assumption *a, uint32_t at) {
+    const vyre_ir *ir = a->own.ir;
+    const vyre_inst *inst = &ir->insts[at];
+    if (vyre_op_is_loop(inst->op)) {
+        vyre_list initial = vyre_loop_initial(ir, at);
+        for (uint32_t k = 0; k < initial.count; k++) {
+            pick(a, vyre_loop_arg(ir, at, k), initial.items[k]);
+            if (inst->op == VYRE_OP_FOR) {
+                pick(a, vyre_result(ir, at, k), vyre_loop_arg(ir, at, k));
+            }
+        }
+    } else if (a->flow.target[at] != VYRE_NONE) {
+        vyre_list values = vyre_inst_operands(ir, inst);
+        for (uint32_t k = 0; k < values.count; k++) {
+            pick(a, vyre_jump_target(ir, inst, a->flow.target[at], k), values.items[k]);
+        }
+    }
+}
+
+static void assume_one(assumption *a, uint32_t at) {
+    const vyre_inst *inst = &a->own.ir->insts[at];
+    vyre_type type = vyre_inst_type(inst);
+    bool is_float = vyre_lookup_class(type) == VYRE_CLASS_FLOAT;
+    if (!is_float || is_picked(a->own.ir, inst)) {
+        return;
+    }
+    int grain = grain_of(&a->own, inst), least = layout_of(type).least;
+    if (grain < least && correct_grains_may_group(a->known, at)) {
+        grain = least;
+    }
+    a->own.rows[at] = within(type, grain);
+}
+
+/* From the best that may be to what holds in every iteration. */
+static void find_assumed(assumption *a) {
+    const vyre_ir *ir = a->own.ir;
+    for (uint32_t i = 0; i < ir->inst_count; i++) {
+        a->own.rows[i] = is_picked(ir, &ir->insts[i]) ? COARSEST : a->known->rows[i];
+    }
+    a->changed = true;
+    for (uint32_t round = 0; a->changed; round++) {
+        a->changed = false;
+        for (uint32_t i = 0; i < ir->inst_count; i++) {
+            if (round == MOST_ROUNDS && is_picked(ir, &ir->insts[i])) {
+                a->own.rows[i] = within(vyre_inst_type(&ir->insts[i]), -COARSEST);
+                a->changed = true;
+            }
+            assume_one(a, i);
+            pick_all(a, i);
+        }
+    }
+}
+
+static bool assume(correct_grains *grains) {
+    assumption a = {.known = grains, .own = {.ir = grains->ir, .rows = grains->assumed}};
+    if (!vyre_flow_init(&a.flow, grains->ir)) {
         return false;
     }
-    for (uint32_t i = 0; i < ir->inst_count; i++) {
-        const vyre_inst *inst = &ir->insts[i];
-        vyre_type type = vyre_inst_type(inst);
-        int grain = 0;
-        if (vyre_lookup_class(type) == VYRE_CLASS_FLOAT) {
-            grain = smaller(grain_of(grains, inst), COARSEST);
-            grain = grain < finest(type) ? finest(type) : grain;
-        }
-        grains->rows[i] = (int16_t)grain;
-    }
+    find_assumed(&a);
+    vyre_flow_deinit(&a.flow);
     return true;
+}
+
+bool correct_grains_init(correct_grains *grains, const vyre_ir *ir) {
+    *grains = (correct_grains){ir, vyre_alloc_array(ir->inst_count, sizeof *grains->rows),
+                               vyre_alloc_array(ir->inst_count, sizeof *grains->assumed)};
+    bool made = grains->rows && grains->assumed;
+    if (made) {
+        find_rows(grains);
+        made = assume(grains);
+    }
+    if (!made) {
+        correct_grains_deinit(grains);
+    }
+    return made;
 }
 
 void correct_grains_deinit(correct_grains *grains) {
     vyre_free(grains->rows);
+    vyre_free(grains->assumed);
     *grains = (correct_grains){0};
 }
 
@@ -146,4 +248,25 @@ bool correct_grains_are_normal(const correct_grains *g, uint32_t at) {
     bool may_fall = op == VYRE_OP_MUL || op == VYRE_OP_FMA;
     return op != VYRE_OP_DIV &&
            (!may_fall || of_operand(g, inst->a) + of_operand(g, inst->b) >= layout_of(from).least);
+}
+
+int correct_grain_of(const correct_grains *g, uint32_t operand, bool assumed) {
+    return assumed && vyre_operand_is_value(operand) ? g->assumed[operand] : of_operand(g, operand);
+}
+
+bool correct_grains_may_group(const correct_grains *g, uint32_t at) {
+    const vyre_inst *inst = &g->ir->insts[at];
+    if (inst->op != VYRE_OP_FMA || inst->type != VYRE_TYPE_F32 ||
+        correct_grains_are_normal(g, at)) {
+        return false;
+    }
+    int least = layout_of(VYRE_TYPE_F32).least;
+    const uint32_t factors[] = {inst->a, inst->b};
+    for (uint32_t i = 0; i < 2; i++) {
+        if (!vyre_operand_is_value(factors[i]) && !is_normal_constant(g, factors[i]) &&
+            of_operand(g, factors[i]) < COARSEST) {
+            return false;
+        }
+    }
+    return vyre_operand_is_value(inst->c) || of_operand(g, inst->c) >= least;
 }

@@ -94,5 +94,5 @@ static bool replace(vyre_rebuild *r, uint32_t at) {
 
 vyre_status correct_halves(const vyre_program *program, correct_state *state,
                            vyre_program **out_program) {
-    return correct_run(program, replace, state, out_program);
+    return correct_run(program, (vyre_rebuild){.replace = replace}, state, out_program);
 }

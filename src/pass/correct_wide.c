@@ -1,9 +1,11 @@
 /* f32 and f64: operations that the device does wrongly become functions that do them right. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "ir/cases.h"
 #include "pass/correct_code.h"
+#include "pass/correct_group.h"
 
 static uint32_t needs(const vyre_corrections *needed, vyre_type type) {
     return type == VYRE_TYPE_F32 ? needed->f32 : type == VYRE_TYPE_F64 ? needed->f64 : 0;
@@ -196,13 +198,23 @@ static vyre_corrections needed_at(const correct_state *state, uint32_t at, vyre_
     return needed;
 }
 
+static bool groups_fma(const correct_state *state) {
+    const char *which = fma_variant(&state->needed, VYRE_TYPE_F32, state->needed.f32);
+    return which && strcmp(which, "flush") == 0;
+}
+
 static bool replace(vyre_rebuild *r, uint32_t at) {
     correct_state *state = r->user;
     const vyre_inst *inst = &r->ir->insts[at];
     vyre_op op = vyre_inst_op(inst);
     vyre_list list = vyre_inst_operands(r->ir, inst);
+    correct_group_settle(r, at);
     if (!list.count) {
         return false;
+    }
+    if (correct_grains_may_group(&state->grains, at) && groups_fma(state)) {
+        correct_group_take(r, at);
+        return true;
     }
     vyre_type from = vyre_operand_type(r->ir, list.items[0]), to = vyre_inst_type(inst);
     vyre_corrections needed = needed_at(state, at, from, to);
@@ -227,8 +239,26 @@ static bool replace(vyre_rebuild *r, uint32_t at) {
     return done;
 }
 
+static bool replace_block(vyre_rebuild *r, uint32_t at) {
+    correct_group_settle(r, at);
+    return false;
+}
+
+static bool replace_phase(vyre_rebuild *r, uint32_t step) {
+    const vyre_phase *phase = &r->ir->phases[r->ir->steps[step].size];
+    vyre_rebuild_phase_begin(r, step);
+    correct_group_begin(r, phase, groups_fma(r->user));
+    vyre_rebuild_code(r, vyre_phase_block(phase));
+    vyre_rebuild_names(r, phase);
+    vyre_build_phase_end(r->to);
+    return true;
+}
+
 vyre_status correct_wide(const vyre_program *program, correct_state *state,
                          vyre_program **out_program) {
+    static const vyre_rebuild hooks = {
+        .replace = replace, .replace_block = replace_block, .replace_phase = replace_phase};
+    correct_group group;
     *out_program = NULL;
     if (!state->needed.f32 && !state->needed.f64) {
         return VYRE_OK;
@@ -236,7 +266,9 @@ vyre_status correct_wide(const vyre_program *program, correct_state *state,
     if (!correct_grains_init(&state->grains, vyre_program_ir(program))) {
         return vyre_no_memory("to correct `%s`", vyre_program_name(program));
     }
-    vyre_status status = correct_run(program, replace, state, out_program);
+    state->group = &group;
+    vyre_status status = correct_run(program, hooks, state, out_program);
+    state->group = NULL;
     correct_grains_deinit(&state->grains);
     return status;
 }

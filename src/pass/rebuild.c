@@ -426,7 +426,7 @@ void vyre_rebuild_array(vyre_rebuild *r, uint32_t resource) {
     }
 }
 
-static void copy_phase(vyre_rebuild *r, uint32_t step) {
+void vyre_rebuild_phase_begin(vyre_rebuild *r, uint32_t step) {
     const vyre_phase *phase = &r->ir->phases[r->ir->steps[step].size];
     vyre_phase_desc desc = vyre_rebuild_phase_desc(r, step);
     vyre_build_phase(r->to, &desc);
@@ -435,6 +435,11 @@ static void copy_phase(vyre_rebuild *r, uint32_t step) {
             vyre_rebuild_array(r, i);
         }
     }
+}
+
+static void copy_phase(vyre_rebuild *r, uint32_t step) {
+    const vyre_phase *phase = &r->ir->phases[r->ir->steps[step].size];
+    vyre_rebuild_phase_begin(r, step);
     vyre_rebuild_code(r, vyre_phase_block(phase));
     vyre_rebuild_names(r, phase);
     vyre_build_phase_end(r->to);

@@ -70,6 +70,8 @@ uint32_t vyre_rebuild_size_bound(vyre_rebuild *rebuild, uint32_t size, bool uppe
 uint32_t vyre_rebuild_size(vyre_rebuild *rebuild, uint32_t size);
 /* What a phase is to be opened with. */
 vyre_phase_desc vyre_rebuild_phase_desc(vyre_rebuild *rebuild, uint32_t step);
+/* Opens a phase, with its arrays. */
+void vyre_rebuild_phase_begin(vyre_rebuild *rebuild, uint32_t step);
 /* Declares the constant arrays of `from`. The builder leaves out those that nothing uses. */
 void vyre_rebuild_constants(vyre_rebuild *rebuild);
 /* Declares a shared or private array of `from` in the phase that is open. */

@@ -392,6 +392,141 @@ static void grains_decide(void **state) {
     }
 }
 
+/* Stretches of several fma */
+
+enum { STRETCH = 16, STRETCHES = 240, STRETCH_NUMBERS = STRETCH * STRETCHES };
+
+/* Of x, from x[at]: what is put into y, from y[at]. */
+static const char *const stretches[] = {
+    /* the same operands in several, and sums of rows */
+    "var t: f32[16]; for i in 0..4 { for j in 0..4 { t[i * 4 + j] = fma(x[at + i], x[at + 4 + j], "
+    "x[at + 8 + (i ^ j)]); } } for i in 0..16 { y[at + i] = t[i]; }",
+    /* a result is an addend of the next, from 0 and from a number */
+    "var sum = 0.0f; for i in 0..8 { sum = fma(x[at + i], x[at + 8 + i], sum); } y[at] = sum;",
+    "var sum = x[at]; for i in 0..7 { sum = fma(x[at + 1 + i], x[at + 8 + i], sum); } y[at] = sum;",
+    /* in a loop that stays one, which a number of the wrong size may enter late */
+    "var a = 0.0f; var b = x[at + 5]; var c = 0.0f; var d = 0.0f;\n"
+    "for i in 0..len(x) - at { if i >= 100 { break; }\n"
+    "  let p = x[at + i]; let q = x[at + (i ^ 1) % 16]; let s = x[at + (i + 3) % 16];\n"
+    "  a = fma(p, q, a); b = fma(p, s, b); c = fma(q, s, c); d = fma(q, q, d); }\n"
+    "y[at] = a; y[at + 1] = b; y[at + 2] = c; y[at + 3] = d;",
+    /* sums that go through a loop in a loop, a branch, and other arithmetic */
+    "var a = 0.0f; var b = 0.0f;\n"
+    "for i in 0..min(len(x) - at, 20) {\n"
+    "  for j in 0..i { a = fma(x[at + i], x[at + j % 16], a); b = fma(a, 0.5f, x[at + j % 16]); }\n"
+    "  if x[at + i] > 1 { a = fma(b, x[at + i], a); } else { a = a - b; }\n"
+    "}\n"
+    "y[at] = a; y[at + 1] = b;",
+    "var a = 0.0f;\n"
+    "for i in 0..min(len(x) - at, 40) { a = fma(x[at + i], x[at + i / 2], a) * 0.5f; }\n"
+    "y[at] = a;",
+    /* a result is a factor, with constants */
+    "let v = x[at]; var p = 0x1.8p-3f; for i in 0..9 { p = fma(p, v, 0x1.2p-2f + f32(i)); } "
+    "y[at] = p; y[at + 1] = fma(p, x[at + 1], x[at + 2]);",
+    "let v = x[at]; let p = fma(v, 0x1p-100f, 0x1.8p-120f); let q = fma(p, x[at + 1], 0x1p-110f); "
+    "y[at] = fma(q, 0x1p-40f, p); y[at + 1] = fma(v, 0x1p-140f, x[at + 2]); y[at + 2] = fma(v, "
+    "x[at + 2], 0x1p-130f); y[at + 3] = fma(v, 0, x[at + 1]); y[at + 4] = fma(inf, v, q);",
+    /* other operations between them */
+    "let p = fma(x[at], x[at + 1], x[at + 2]); let q = fma(-p, x[at + 3], abs(p)); y[at] = q; "
+    "let s = fma(x[at + 4], x[at + 5], select(q < p, q, x[at + 6])); y[at + 1] = max(s, "
+    "fma(x[at + 7], q, s)); y[at + 2] = bitcast<f32>(bitcast<u32>(s) ^ 1);",
+    /* private arrays, and indices that come of results */
+    "var t: f32[16]; for i in 0..16 { t[i] = fma(x[at + i], x[at + 15 - i], 1); }\n"
+    "let k = u32(abs(t[3])) % 16; t[k] = fma(t[k], t[15 - k], x[at + k]);\n"
+    "for i in 0..16 { y[at + i] = t[(i + k) % 16]; }",
+    /* more than a group takes, of operands all different */
+    "for i in 0..10 { for j in 0..10 { let k = i * 10 + j; y[at + k % 16] = fma(x[at + k % 16], "
+    "x[at + k / 16 * 2], fma(x[at + k % 7], x[at + k % 11], y[at + k % 16])); } }",
+    /* a block that nothing leaves */
+    "let p = fma(x[at], x[at + 1], x[at + 2]); if x[at] > 2 { loop { y[at] = p; y[at + 1] = "
+    "fma(x[at + 3], p, 1); return; } } y[at + 2] = fma(p, p, x[at]);",
+};
+
+/* Most near 1, with or without some that are not, or of any size, or small, or 0. */
+static void fill_stretches(uint32_t *numbers, uint32_t how) {
+    for (uint32_t i = 0; i < STRETCH_NUMBERS; i++) {
+        uint32_t one = 0x3e000000 + (uint32_t)eval_random() % 0x02000000;
+        one |= (uint32_t)(eval_random() & 1) << 31;
+        bool is_odd = eval_random() % (how == 5 ? 2 : how == 1 ? 20 : 60) == 0;
+        uint32_t odd = eval_random() & 1 ? (uint32_t)eval_random() & 0x807fffff
+                                         : (uint32_t)float_operand(VYRE_TYPE_F32);
+        uint32_t small = (uint32_t)eval_random() & 0x9fffffff;
+        if (how == 5) {
+            numbers[i] = eval_random() % 4 ? one & 0x80000000 : is_odd ? odd : small & 0x807fffff;
+            continue;
+        }
+        numbers[i] = how == 3   ? (uint32_t)float_operand(VYRE_TYPE_F32)
+                     : how == 4 ? small
+                                : (!(eval_random() % 9) ? one & 0x80000000
+                                   : how && is_odd      ? odd
+                                                        : one);
+    }
+}
+
+static void check_stretch(const vyre_program *program, const worse_device *device,
+                          const char *stretch) {
+    static uint32_t numbers[STRETCH_NUMBERS];
+    vyre_program *corrected = corrected_for(program, &device->needed);
+    vyre_program *worse = worsen(corrected, &device->needed);
+    for (uint32_t how = 0; how < 6; how++) {
+        fill_stretches(numbers, how);
+        vyre_input input = BYTES(numbers);
+        vyre_outputs expected = check_run_seed(program, (check_list){&input, 1}, 0);
+        vyre_outputs found = check_run_seed(worse, (check_list){&input, 1}, 0);
+        const uint32_t *right = (const void *)expected.items[0].data;
+        const uint32_t *own = (const void *)found.items[0].data;
+        for (size_t i = 0; i < STRETCH_NUMBERS; i++) {
+            if (right[i] != own[i]) {
+                fail_msg("on a device that is %s, with numbers %u, y[%zu] is %x, not %x:\n%s",
+                         device->name, how, i, own[i], right[i], stretch);
+            }
+        }
+        vyre_outputs_free(&expected);
+        vyre_outputs_free(&found);
+    }
+    vyre_program_release(corrected);
+    vyre_program_release(worse);
+}
+
+static vyre_program *parse_stretch(const char *stretch) {
+    char text[1200];
+    snprintf(text, sizeof text,
+             "program p(x: buffer<f32>, y: out buffer<f32>[len(x)]) over len(x) / %d {\n"
+             "    let at = gid * %d;\n%s\n}\n",
+             STRETCH, STRETCH, stretch);
+    return check_parse(text);
+}
+
+static void stretches_are_exact(void **state) {
+    (void)state;
+    for (size_t k = 0; k < sizeof stretches / sizeof *stretches; k++) {
+        vyre_program *program = parse_stretch(stretches[k]);
+        for (size_t d = 0; d < DEVICES; d++) {
+            if (devices[d].needed.f32 & FLUSH) {
+                check_stretch(program, &devices[d], stretches[k]);
+            }
+        }
+        vyre_program_release(program);
+    }
+}
+
+static uint32_t count_all(const vyre_program *program) {
+    return vyre_program_ir(program)->inst_count;
+}
+
+/* Each fma by itself takes 150. */
+static void stretches_are_short(void **state) {
+    (void)state;
+    const vyre_corrections flushes = {VYRE_CORRECT_FLUSHED(FMA), 0};
+    vyre_program *program = parse_stretch(stretches[0]), *bare;
+    expect_ok(vyre_lower_program(program, true, &bare));
+    vyre_program *corrected = corrected_for(program, &flushes);
+    assert_true(count_all(corrected) < count_all(bare) + 16 * 36 + 200);
+    vyre_program_release(bare);
+    vyre_program_release(corrected);
+    vyre_program_release(program);
+}
+
 /* A program that the device runs as it is stays as it is, unless it has narrow floats. */
 static void exact_devices_need_nothing(void **state) {
     (void)state;
@@ -513,6 +648,8 @@ int main(void) {
                                        cmocka_unit_test(devices_without_f32_are_refused),
                                        cmocka_unit_test(exact_devices_need_nothing),
                                        cmocka_unit_test(grains_decide),
+                                       cmocka_unit_test(stretches_are_short),
+                                       cmocka_unit_test(stretches_are_exact),
                                        cmocka_unit_test(random_programs_stay_exact),
                                        cmocka_unit_test(every_operation_is_exact),
                                        cmocka_unit_test(arithmetic_is_exact)};

@@ -11,7 +11,7 @@
 #include "store/artifact.h"
 
 /* Grows whenever the same program becomes other code by this version of the library. */
-enum { ARTIFACT_VERSION = 7 };
+enum { ARTIFACT_VERSION = 8 };
 
 static vyre_status make_room(vulkan_code *code, uint32_t phase_count) {
     memset(code, 0, sizeof *code);
