@@ -185,9 +185,11 @@ static uint32_t judge(vyre_type type, const probe_row *row, const uint64_t opera
     if (shown == VYRE_TYPE_VOID ? found == expected : same(shown, found, expected, true)) {
         return 0;
     }
+    bool is_to_bool = row->kind == PROBE_COMPARISONS && (found ^ exact) == 1 << 4;
     if (row->correction == VYRE_CORRECT_COMPARE &&
         (is_subnormal(type, operands[0]) || is_subnormal(type, operands[1]))) {
-        return VYRE_CORRECT_FLUSHED(row->correction); /* whatever min and max make of it */
+        /* whatever min and max make of it */
+        return VYRE_CORRECT_FLUSHED(is_to_bool ? VYRE_CORRECT_CONVERT : VYRE_CORRECT_COMPARE);
     }
     for (uint32_t i = 1; i < 8 && has_flush(row); i++) {
         m.flushes_operands = i & 1;
@@ -200,7 +202,6 @@ static uint32_t judge(vyre_type type, const probe_row *row, const uint64_t opera
             return VYRE_CORRECT_FLUSHED(row->correction);
         }
     }
-    bool is_to_bool = row->kind == PROBE_COMPARISONS && (found ^ exact) == 1 << 4;
     return is_to_bool ? VYRE_CORRECT_CONVERT : row->correction;
 }
 
@@ -282,8 +283,14 @@ static uint32_t judge_row(vyre_type type, const probe_row *row, const vyre_probe
         needed |= asked;
     }
     reader->column += reader->words && bytes == 8 ? 2 : 1;
-    /* Wrong results may look flushed by chance. Other rows know whether the device flushes. */
-    return needed & ~(uint32_t)VYRE_CORRECT_FLUSH ? needed & ~(uint32_t)VYRE_CORRECT_FLUSH : needed;
+    /* Conversions to bool alone are flushed as comparisons are. */
+    if (row->kind == PROBE_COMPARISONS && needed & VYRE_CORRECT_FLUSHED(VYRE_CORRECT_CONVERT)) {
+        bool is_covered = needed & VYRE_CORRECT_CONVERT;
+        needed &= ~VYRE_CORRECT_FLUSHED(VYRE_CORRECT_CONVERT);
+        needed |= is_covered ? 0 : VYRE_CORRECT_FLUSHED(VYRE_CORRECT_COMPARE);
+    }
+    /* Wrong results may look flushed by chance, and their correction covers flushed ones. */
+    return needed & ~VYRE_CORRECT_FLUSHED(needed & 0xffff);
 }
 
 static vyre_status wrong_integers(void) {

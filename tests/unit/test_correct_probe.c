@@ -172,6 +172,28 @@ static void quotients_in_the_middle_are_asked_for(void **state) {
     vyre_probe_deinit(&e.probe);
 }
 
+/* A device whose comparisons take subnormal numbers for 0, but not min and max, and which takes a
+ * NaN for false. One column shows both. */
+static void flushed_comparisons_are_found_beside_wrong_truths(void **state) {
+    (void)state;
+    exact_results e = exact();
+    uint32_t *compared = (uint32_t *)(void *)e.outputs.items[0].data + 15 * VYRE_PROBE_COUNT;
+    const uint32_t *operands = e.probe.inputs[0];
+    const void *outputs[] = {e.outputs.items[0].data};
+    for (uint32_t i = 0; i < VYRE_PROBE_COUNT; i++) {
+        uint32_t x = operands[i] << 1, y = operands[VYRE_PROBE_COUNT + i] << 1;
+        if (x < 0x01000000 && y < 0x01000000) {
+            compared[i] = 9; /* equal */
+        }
+        compared[i] &= x > 0xff000000 ? ~16u : ~0u;
+    }
+    vyre_corrections needed;
+    assert_null(vyre_probe_judge(&e.probe, outputs, &needed));
+    assert_int_equal(needed.f32, CONVERT | VYRE_CORRECT_FLUSHED(COMPARE));
+    vyre_outputs_free(&e.outputs);
+    vyre_probe_deinit(&e.probe);
+}
+
 /* One result of each column that is off by its last bit asks for something. */
 static void every_column_is_looked_at(void **state) {
     (void)state;
@@ -216,6 +238,7 @@ int main(void) {
         cmocka_unit_test(each_mistake_is_found),
         cmocka_unit_test(wrong_integers_are_refused),
         cmocka_unit_test(contraction_is_found),
+        cmocka_unit_test(flushed_comparisons_are_found_beside_wrong_truths),
         cmocka_unit_test(every_column_is_looked_at),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(quotients_in_the_middle_are_asked_for),

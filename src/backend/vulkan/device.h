@@ -37,8 +37,8 @@ typedef struct vulkan_device {
     bool is_probed;          /* what follows is known */
     vyre_corrections needed; /* what its arithmetic does not do */
     uint64_t keep_widths;    /* of subgroups that it has: 1 << log2 of the width */
-    char corrections[192];   /* the same for people */
-    char driver[sizeof((vulkan_info *)0)->driver + 208]; /* with it */
+    char corrections[256];   /* the same for people */
+    char driver[sizeof((vulkan_info *)0)->driver + 272]; /* with it */
 
     pthread_mutex_t submitting;        /* the queue */
     atomic_ullong submitted;           /* the last ticket */

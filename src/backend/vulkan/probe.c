@@ -16,7 +16,7 @@
 #include "store/store.h"
 
 /* Grows whenever the code of the probe becomes other code by this version of the library. */
-static const char probe_version[] = VYRE_VERSION_STRING " probe 7";
+static const char probe_version[] = VYRE_VERSION_STRING " probe 8";
 
 /* What is found and stored. */
 typedef struct findings {

@@ -16,7 +16,7 @@ typedef struct record {
 } record;
 
 static vyre_store_key key_of(const opencl_device *device) {
-    static const char program[] = "probe 3";
+    static const char program[] = "probe 4";
     return (vyre_store_key){
         .semantics = VYRE_SEMANTICS,
         .backend = vyre_str_of("opencl"),
