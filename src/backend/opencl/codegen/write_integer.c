@@ -34,7 +34,7 @@ static bool write_wrapping(vyre_strbuf *out, const parts *p, const char *sign, c
  * that -MIN is 32768 once it is widened; and its compiler makes negations of `0 - x`, `~x + 1` and
  * `x * -1`. Of these it does not. False for what is written as for other types. */
 static bool write_half(vyre_strbuf *out, vyre_op op, const char *a, const char *b) {
-    bool is_constant = *a != 'v' || (b && *b != 'v');
+    bool is_constant = *a != 'v' || (b && *b != 'v'); /* those of values are v and a number */
     if (op == VYRE_OP_NEG) {
         vyre_strbuf_printf(out, "(short)mul24((int)%s, -1)", a);
     } else if (op == VYRE_OP_ABS) {
@@ -43,7 +43,7 @@ static bool write_half(vyre_strbuf *out, vyre_op op, const char *a, const char *
         vyre_strbuf_printf(out, "(short)mul24((int)%s, (int)%s)", a, b);
     } else if (op == VYRE_OP_ADD && is_constant) {
         vyre_strbuf_printf(out, "(short)mad24((int)%s, 1, (int)%s)", a, b);
-    } else if (op == VYRE_OP_SUB && is_constant) {
+    } else if (op == VYRE_OP_SUB) {
         vyre_strbuf_printf(out, "(short)mad24((int)%s, -1, (int)%s)", b, a);
     } else {
         return false;
