@@ -510,6 +510,39 @@ static void updates_of_one_thread_are_plain(void **state) {
     }
 }
 
+/* Only PoCL's kernels with barriers are written around its compiler's faults, and only where these
+ * may be. */
+static void kernels_with_barriers_are_cut_for_one_thread(void **state) {
+    (void)state;
+#define OVER "(x: buffer<u32>, y: out buffer<u32>[len(x)]) over x workgroup 64 { "
+    static const struct {
+        const char *source;
+        size_t barriers, statements, conditions;
+    } rows[] = {
+        {"program plain" OVER "for i in 0u..4 { if x[gid] > i { break; } y[gid] = i; } }", 0, 0, 0},
+        {"program straight" OVER "barrier; for i in 0u..len(x) { y[gid] = x[i]; } }", 1, 0, 0},
+        {"program behind" OVER
+         "barrier; y[gid] = x[gid]; for i in 0u..len(x) { y[gid] = y[gid] + x[i]; } }",
+         1, 1, 0},
+        {"program parted" OVER "barrier; for i in 0u..x[gid] { y[gid] = i; } }", 1, 1, 1},
+        {"program within" OVER "if len(x) > 9 { barrier; y[gid] = x[gid]; } }", 2, 1, 0},
+    };
+#undef OVER
+    opencl_target target = opencl_any_target();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int is_serial = 0; is_serial < 2; is_serial++) {
+            target.is_serial = is_serial;
+            target.polls = false;
+            vyre_strbuf text = text_of(rows[i].source, &target);
+            assert_int_equal(count_of(&text, "__asm__"), is_serial ? rows[i].statements : 0);
+            assert_int_equal(count_of(&text, "0x80000000u"), is_serial ? rows[i].conditions : 0);
+            assert_int_equal(count_of(&text, "barrier("),
+                             is_serial || !rows[i].barriers ? rows[i].barriers : 1);
+            vyre_strbuf_free(&text);
+        }
+    }
+}
+
 /* PoCL begins to look for vectors within an invocation at comparisons. */
 static void nans_become_canonical_without_comparisons(void **state) {
     (void)state;
@@ -694,6 +727,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(wide_atomics_need_both_extensions),
         cmocka_unit_test(functions_are_there_if_they_are_called),
         cmocka_unit_test(updates_of_one_thread_are_plain),
+        cmocka_unit_test(kernels_with_barriers_are_cut_for_one_thread),
         cmocka_unit_test(nans_become_canonical_without_comparisons),
         cmocka_unit_test(subgroups_are_claimed_where_they_are_native),
         cmocka_unit_test(lanes_exchange_values_by_what_the_device_has),

@@ -105,6 +105,48 @@ static void random_records(void **state) {
     run_programs(trial_generate_records, test_seed() * 1000, test_work(10, 2));
 }
 
+/* Programs of which PoCL's compiler makes something else than their bytes or never ends, if the
+ * code is not written for it. Runs with a timeout have code of their own. */
+static void branches_around_barriers(void **state) {
+    (void)state;
+    enum { COUNT = 640 };
+#define OVER "(q: u32, a: buffer<u32>, x: out buffer<u32>[len(a)]) over a workgroup 64 { "
+#define TURNED "shared s: u32[64]; let l = lid.x; s[l] = a[gid.x]; "
+    static const char *const texts[] = {
+        /* some leave the outer loop, and the inner one looks the same for all */
+        "program leave" OVER TURNED "barrier; var u = s[63 - l]; for _i in 0u..3 { "
+        "for _k in 0u..q % 4 { u = u + a[u % 640]; } if u % 3 == 0 { break; } } x[gid.x] = u; }",
+        /* the way into the inner loop and the ways back end with the same store */
+        "program store" OVER TURNED "barrier; let v = s[63 - l]; let c = s[q % 64] % 3 == 0; "
+        "let k = v % 2 == 0; var i = 0u; while i < v % 4 { i = i + 1; x[gid.x] = gid.x; "
+        "var k2 = 0u; while k2 < 3 { k2 = k2 + 1; if c && k { x[gid.x] = v; } } } }",
+        /* three ways lead from a barrier to the end of its block */
+        "program part" OVER TURNED "if q > 2 { barrier; let v = s[63 - l]; "
+        "if v % 2 == 0 { x[gid.x] = v; } else { if v % 3 == 0 { x[gid.x] = 1; } } } "
+        "if l == 0 { x[gid.x] = 5; } }",
+    };
+#undef TURNED
+#undef OVER
+    uint32_t q = 5, a[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        a[i] = i;
+    }
+    const vyre_input inputs[] = {{&q, sizeof q}, {a, sizeof a}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        for (uint64_t timeout_ns = 0; timeout_ns <= 100000000000; timeout_ns += 100000000000) {
+            vyre_program *program = contract_program(texts[i]);
+            const vyre_dispatch_config config = {.timeout_ns = timeout_ns};
+            vyre_outputs expected, found;
+            expect_ok(vyre_reference_run(program, inputs, 2, NULL, NULL, &expected));
+            expect_ok(vyre_device_dispatch(device, program, inputs, 2, &config, &found));
+            assert_memory_equal(expected.items[0].data, found.items[0].data, sizeof a);
+            vyre_outputs_free(&expected);
+            vyre_outputs_free(&found);
+            vyre_program_release(program);
+        }
+    }
+}
+
 static int open_devices(void **state) {
     (void)state;
     expect_ok(vyre_reference_open_oracle(&oracle));
@@ -172,9 +214,13 @@ int main(int argc, char **argv) {
         cmocka_set_test_filter(argv[1]);
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations),      cmocka_unit_test(special_values),
-        cmocka_unit_test(floats),          cmocka_unit_test(sizes),
-        cmocka_unit_test(random_programs), cmocka_unit_test(random_records),
+        cmocka_unit_test(operations),
+        cmocka_unit_test(special_values),
+        cmocka_unit_test(floats),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(random_programs),
+        cmocka_unit_test(random_records),
+        cmocka_unit_test(branches_around_barriers),
     };
     const struct CMUnitTest worse[] = {cmocka_unit_test(careless_floats_are_corrected)};
     int failed = cmocka_run_group_tests(tests, open_devices, close_devices);

@@ -250,6 +250,7 @@ void opencl_emit_unknown(emit *e, uint32_t inst) {
 
 void opencl_emit_barrier(emit *e) {
     opencl_line(e, "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
+    e->is_branched = false;
 }
 
 void opencl_emit_instruction(emit *e, uint32_t inst) {
@@ -433,11 +434,13 @@ static void write_kernel(emit *e, const char *name, uint32_t index, vyre_strbuf 
     e->line = 0;
     e->alone = VYRE_NONE;
     e->may_halt = opencl_stops_apart(e);
-    e->has_halt = e->has_poll = false;
+    e->has_halt = e->has_poll = e->is_branched = false;
+    e->is_cut = e->target->is_serial && e->info->threads &&
+                (e->facts.has_barriers || e->info->ordered || e->info->shared_bytes);
     e->stack[e->depth++] = (emit_open){.owner = VYRE_NONE};
     for (uint32_t r = e->phase->first_resource; r < e->phase->end_resource; r++) {
         if (e->ir->resources[r].kind == VYRE_RESOURCE_PRIVATE) {
-            opencl_emit_clear(e, r);
+            opencl_emit_clear(e, e->phase->first, r);
         }
     }
     opencl_emit_block(e, vyre_phase_block(e->phase));

@@ -216,6 +216,7 @@ void opencl_emit_atomic(emit *e, uint32_t inst) {
     }
     if (!element.never) {
         if (element.inside.size) {
+            e->is_branched = true;
             opencl_line(e, "if (%s) {", vyre_strbuf_string(&element.inside));
         } else {
             opencl_line(e, "{");

@@ -80,20 +80,69 @@ void opencl_emit_block(emit *e, vyre_block code) {
     }
 }
 
+/* PoCL's compiler makes loops over invocations of the code between any two barriers of a kernel.
+ * Version 3.1 has three faults there, which the code goes around:
+ *
+ * - LLVM gives accesses with which several ways to a loop end a block of their own. If one of these
+ *   ways comes from outside and another from inside, the loop has two entries. PoCL, which copies
+ *   what follows a barrier, then recurs until the stack overflows, or loses a way. Where several
+ *   ways may lead to a loop, an empty assembly statement, which LLVM never moves, makes them one.
+ * - PoCL adds barriers to loops that it takes for uniform, and overlooks that some invocations may
+ *   have left a loop around them. A loop that not all reach together stands behind a condition that
+ *   always holds, and of which PoCL does not know it.
+ * - PoCL copies what follows a block that has a barrier for each way out of the block, and sends
+ * all invocations the same way. A barrier at the end of the block leaves one way. */
+
+static void put_statement(emit *e) {
+    opencl_line(e, "__asm__ volatile(\"\");");
+}
+
+bool opencl_begin_loop(emit *e, uint32_t inside) {
+    bool is_apart = e->is_cut && !opencl_is_together(&e->facts, inside);
+    if (is_apart) {
+        opencl_line(e, "if (l < 0x80000000u) {");
+        e->indent++;
+    }
+    if (e->is_cut && e->is_branched) {
+        put_statement(e);
+    }
+    e->is_branched = false;
+    return is_apart;
+}
+
+void opencl_end_loop(emit *e, bool is_apart) {
+    opencl_line(e, "}");
+    if (is_apart) {
+        e->indent--;
+        opencl_line(e, "}");
+    }
+    e->is_branched = true;
+}
+
+/* A branch of an `if`. */
+static void write_branch(emit *e, uint32_t inst, vyre_block code) {
+    open_block(e, inst);
+    opencl_emit_block(e, code);
+    if (e->is_cut && opencl_has_barrier(e->ir, inst)) {
+        opencl_line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
+        put_statement(e); /* or both branches get one barrier, behind them */
+    }
+    close_block(e);
+}
+
 static void write_if(emit *e, uint32_t inst) {
     vyre_block other = vyre_else_block(e->ir, inst);
+    bool was_branched = e->is_branched;
     declare(e, vyre_results(e->ir, inst));
     opencl_line(e, "if (%s) {", opencl_operand(e, e->ir->insts[inst].a).text);
-    open_block(e, inst);
-    opencl_emit_block(e, vyre_then_block(e->ir, inst));
-    close_block(e);
+    write_branch(e, inst, vyre_then_block(e->ir, inst));
     if (!vyre_block_is_empty(e->ir, other)) {
         opencl_line(e, "} else {");
-        open_block(e, inst);
-        opencl_emit_block(e, other);
-        close_block(e);
+        e->is_branched = was_branched;
+        write_branch(e, inst, other);
     }
     opencl_line(e, "}");
+    e->is_branched = true;
 }
 
 static void write_inline(emit *e, uint32_t inst) {
@@ -103,6 +152,7 @@ static void write_inline(emit *e, uint32_t inst) {
     opencl_emit_block(e, vyre_body_block(e->ir, inst));
     emit_open was = close_block(e);
     opencl_line(e, "}");
+    e->is_branched |= was.is_left;
     if (was.is_left) {
         opencl_line(e, "end%u:;", inst);
     }
@@ -161,6 +211,7 @@ static void poll(emit *e, uint32_t loop) {
     if (!is_polled(e, loop)) {
         return;
     }
+    e->is_branched = true;
     opencl_name stop = opencl_parameter_name(e, OPENCL_STOP, 0);
     if (ends_alone(e)) {
         opencl_line(e, "if (--turns%u == 0) {", loop);
@@ -226,6 +277,7 @@ static uint32_t count_open_loops(const emit *e, uint32_t owner) {
  * by one never does: it ends at the end. The condition tells behind the loop
  * that no jump has left it. */
 typedef struct range_end {
+    bool is_apart;
     char condition[112];
 } range_end;
 
@@ -239,6 +291,7 @@ static range_end write_range(emit *e, uint32_t inst) {
     range_end result;
     if (vyre_operand_has_bits(e->ir, range.step, 1)) {
         count_turns(e, inst);
+        result.is_apart = opencl_begin_loop(e, vyre_body_block(e->ir, inst).first);
         opencl_line(e, "for (; %s < %s; %s++) {", counter.text, end.text, counter.text);
         snprintf(result.condition, sizeof result.condition, "%s >= %s", counter.text, end.text);
         return result;
@@ -249,6 +302,7 @@ static range_end write_range(emit *e, uint32_t inst) {
                 wide, inst, first.text, end.text, step.text, wide, end.text, wide, first.text, wide,
                 step.text, step.text, name);
     count_turns(e, inst);
+    result.is_apart = opencl_begin_loop(e, vyre_body_block(e->ir, inst).first);
     opencl_line(e, "for (; left%u; left%u--, %s = (%s)((%s)%s + (%s)%s)) {", inst, inst,
                 counter.text, name, wide, counter.text, wide, step.text);
     snprintf(result.condition, sizeof result.condition, "!left%u", inst);
@@ -267,7 +321,7 @@ static void write_for(emit *e, uint32_t inst) {
     poll(e, inst);
     opencl_emit_block(e, vyre_body_block(e->ir, inst));
     close_block(e);
-    opencl_line(e, "}");
+    opencl_end_loop(e, ended.is_apart);
     vyre_block results = vyre_results(e->ir, inst);
     if (results.first < results.end) {
         opencl_line(e, "if (%s) {", ended.condition);
@@ -284,12 +338,13 @@ static void write_loop(emit *e, uint32_t inst) {
     declare(e, vyre_carried_args(e->ir, inst));
     assign(e, vyre_loop_arg(e->ir, inst, 0), vyre_loop_initial(e->ir, inst));
     count_turns(e, inst);
+    bool is_apart = opencl_begin_loop(e, vyre_body_block(e->ir, inst).first);
     opencl_line(e, "for (;;) {");
     open_block(e, inst);
     poll(e, inst);
     opencl_emit_block(e, vyre_body_block(e->ir, inst));
     close_block(e);
-    opencl_line(e, "}");
+    opencl_end_loop(e, is_apart);
 }
 
 /* Behind a loop: NaNs of its sums, which nobody looked at before. */

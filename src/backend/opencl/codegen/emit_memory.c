@@ -105,11 +105,12 @@ void opencl_emit_locals(emit *e, vyre_strbuf *out) {
     }
 }
 
-void opencl_emit_clear(emit *e, uint32_t resource) {
+void opencl_emit_clear(emit *e, uint32_t inst, uint32_t resource) {
     e->used[resource] = true;
+    bool is_apart = opencl_begin_loop(e, inst);
     opencl_line(e, "for (uint i = 0; i < %uu; i++) {", row_of(e, resource)->length);
     opencl_line(e, "    a%u[i] = 0;", resource);
-    opencl_line(e, "}");
+    opencl_end_loop(e, is_apart);
 }
 
 /* An index as a number of 64 bits. A sum that is sure not to wrap is done in 64 bits, too, so that
@@ -236,6 +237,7 @@ static void write_load(emit *e, uint32_t inst) {
     if (element.never) {
         vyre_strbuf_puts(&e->code, "0;\n");
     } else {
+        e->is_branched |= *inside != 0;
         vyre_strbuf_printf(&e->code, *inside ? "%s ? " : "%s", inside);
         vyre_strbuf_printf(&e->code, type == VYRE_TYPE_BOOL ? "%s%s%s != 0" : "%s%s%s",
                            is_bits && !opencl_is_half(type)
@@ -256,6 +258,7 @@ static void write_store(emit *e, uint32_t inst) {
     if (element.never) {
         /* has no effect */
     } else if (element.inside.size) {
+        e->is_branched = true;
         opencl_line(e, "if (%s) {", vyre_strbuf_string(&element.inside));
         opencl_line(e, "    %s = %s;", vyre_strbuf_string(&element.place), value.text);
         opencl_line(e, "}");
@@ -275,7 +278,9 @@ void opencl_emit_memory(emit *e, uint32_t inst) {
         opencl_emit_barrier(e);
         return;
     case VYRE_OP_STORE: write_store(e, inst); return;
-    case VYRE_OP_CLEAR: opencl_emit_clear(e, vyre_access_resource(&e->ir->insts[inst])); return;
+    case VYRE_OP_CLEAR:
+        opencl_emit_clear(e, inst, vyre_access_resource(&e->ir->insts[inst]));
+        return;
     case VYRE_ANY_OF(ATOMIC): opencl_emit_atomic(e, inst); return;
     case VYRE_ANY_OF(SURROUNDINGS, PURE, ELEMENTARY, BARRIER, SUBGROUP, CONTROL, NONE): break;
     }

@@ -48,6 +48,10 @@ typedef struct emit {
     bool has_halt;  /* the kernel has a word for this */
     bool has_poll;  /* and one for stops of a whole workgroup */
     bool failed;    /* no memory */
+
+    /* For PoCL, of kernels with barriers (emit_block.c). */
+    bool is_cut;      /* the kernel is one */
+    bool is_branched; /* not all come the same way from the last barrier to the line at hand */
 } emit;
 
 /* One line of code. */
@@ -76,6 +80,10 @@ void opencl_emit_subgroup(emit *e, uint32_t inst);
 opencl_name opencl_members(const emit *e, uint32_t inst);
 void opencl_emit_barrier(emit *e);
 void opencl_emit_unknown(emit *e, uint32_t inst);
+/* What is around the lines of a loop. `inside`: an instruction that whoever comes to an iteration
+ * comes to, the first of the body. */
+bool opencl_begin_loop(emit *e, uint32_t inside);
+void opencl_end_loop(emit *e, bool is_apart);
 /* The canonical NaN in place of any other that a variable may have. */
 void opencl_emit_canonical(emit *e, vyre_type type, const char *name);
 
@@ -83,8 +91,8 @@ void opencl_emit_canonical(emit *e, vyre_type type, const char *name);
 void opencl_emit_pointers(emit *e, vyre_strbuf *out);
 void opencl_emit_locals(emit *e, vyre_strbuf *out);
 void opencl_emit_constants(const vyre_ir *ir, vyre_strbuf *out);
-/* Zeros in a private array. */
-void opencl_emit_clear(emit *e, uint32_t resource);
+/* Zeros in a private array, in place of an instruction. */
+void opencl_emit_clear(emit *e, uint32_t inst, uint32_t resource);
 
 /* An access: the element, and the condition under which it is inside, "" where it always is. */
 typedef struct emit_element {

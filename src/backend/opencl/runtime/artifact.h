@@ -9,7 +9,7 @@
 #include "pass/correct.h"
 
 /* Grows whenever the same program is translated into other code by this version of the library. */
-enum { OPENCL_ARTIFACT_VERSION = 5 };
+enum { OPENCL_ARTIFACT_VERSION = 6 };
 
 /* What the code was made for. */
 typedef struct opencl_artifact_key {
