@@ -133,6 +133,9 @@ static void describe(uint32_t index, vyre_strbuf *out) {
     } else {
         vyre_strbuf_puts(out, "its floats are probed before the first run");
     }
+    if (device->info.target.is_serial) {
+        vyre_strbuf_puts(out, "; PoCL gets some kernels with barriers wrong (docs/opencl.md)");
+    }
     opencl_device_free(device);
 }
 
