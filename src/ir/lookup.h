@@ -48,12 +48,16 @@ static inline vyre_shape vyre_inst_shape(const vyre_inst *inst) {
     return (vyre_shape)vyre_lookup_op(inst->op)->shape;
 }
 
+#define VYRE_OP_EQUALS(name, number, text, shape, rule, effects, cost, doc) || op == VYRE_OP_##name
 /* gid, lane and the like: where an invocation is. */
 static inline bool vyre_op_is_position(uint32_t op) {
-#define VYRE_OP_EQUALS(name, number, text, shape, rule, effects, cost, doc) || op == VYRE_OP_##name
     return false VYRE_OPS_POSITION(VYRE_OP_EQUALS, VYRE_OP_EQUALS);
-#undef VYRE_OP_EQUALS
 }
+
+static inline bool vyre_op_is_comparison(uint32_t op) {
+    return false VYRE_OPS_COMPARE(VYRE_OP_EQUALS, VYRE_OP_EQUALS);
+}
+#undef VYRE_OP_EQUALS
 
 /* Types: of the value an instruction gives, of a constant, of an array's elements, of an argument.
  * vyre_operand_type is public. */

@@ -233,8 +233,8 @@ bool correct_grains_are_normal(const correct_grains *g, uint32_t at) {
     vyre_list list = vyre_inst_operands(g->ir, inst);
     vyre_type from = vyre_operand_type(g->ir, list.items[0]), to = vyre_inst_type(inst);
     vyre_op op = vyre_inst_op(inst);
-    bool compares = op == VYRE_OP_EQ || op == VYRE_OP_NE || op == VYRE_OP_LT || op == VYRE_OP_LE;
-    if (compares && (is_normal_constant(g, inst->a) || is_normal_constant(g, inst->b))) {
+    if (vyre_op_is_comparison(op) &&
+        (is_normal_constant(g, inst->a) || is_normal_constant(g, inst->b))) {
         return true;
     }
     if (op == VYRE_OP_CONVERT && to == VYRE_TYPE_F32) { /* f64 has room for all of f32 */

@@ -113,8 +113,7 @@ static bool is_misread(const emit *e, const vyre_inst *i, vyre_type type, uint32
     bool is_constant = vyre_operand_is_constant(operand);
     bool orders = i->op == VYRE_OP_LT || i->op == VYRE_OP_LE;
     if (type == VYRE_TYPE_F32) {
-        bool compares = orders || i->op == VYRE_OP_EQ || i->op == VYRE_OP_NE;
-        return compares && !is_constant && e->target->flushes_chosen &&
+        return vyre_op_is_comparison(i->op) && !is_constant && e->target->flushes_chosen &&
                vyre_nan_may_be_chosen(e->ir, operand, e->facts.uses[operand - e->phase->first]);
     }
     if (vyre_lookup_class(type) == VYRE_CLASS_FLOAT) {

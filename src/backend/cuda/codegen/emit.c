@@ -161,9 +161,8 @@ static bool write_inverse_root(emit *e, uint32_t inst) {
  * host knows, the highest bit of a domain. */
 static bool is_misread(emit *e, uint32_t inst, uint32_t operand, vyre_type type) {
     const vyre_inst *i = &e->ir->insts[inst];
-    bool compares =
-        i->op == VYRE_OP_LT || i->op == VYRE_OP_LE || i->op == VYRE_OP_EQ || i->op == VYRE_OP_NE;
-    return compares && type == VYRE_TYPE_F32 && vyre_operand_is_value(operand) &&
+    return vyre_op_is_comparison(i->op) && type == VYRE_TYPE_F32 &&
+           vyre_operand_is_value(operand) &&
            vyre_operand_is_constant(operand == i->a ? i->b : i->a) &&
            vyre_nan_may_be_chosen(e->ir, operand, emit_fact(e, operand)->uses);
 }

@@ -15,7 +15,7 @@ typedef struct opencl_facts {
     bool *written;      /* by resource: the phase writes it */
     uint32_t *uses;     /* by instruction of the phase */
     bool has_barriers;  /* that the program states */
-    bool has_atomics;   /* */
+    bool has_atomics;   /* of any kind */
     bool has_subgroups; /* operations of subgroups */
     bool has_loops;     /* that may run for long */
     bool may_wait;      /* for what an earlier workgroup does */

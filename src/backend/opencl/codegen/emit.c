@@ -174,9 +174,7 @@ void opencl_emit_canonical(emit *e, vyre_type type, const char *name) {
  * does not see that what is compared is what is chosen: it passes by a zero that only the host
  * knows. */
 static bool is_misread(const emit *e, const vyre_inst *i, vyre_type type, uint32_t operand) {
-    bool compares =
-        i->op == VYRE_OP_LT || i->op == VYRE_OP_LE || i->op == VYRE_OP_EQ || i->op == VYRE_OP_NE;
-    return compares && (type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64) &&
+    return vyre_op_is_comparison(i->op) && (type == VYRE_TYPE_F32 || type == VYRE_TYPE_F64) &&
            vyre_operand_is_value(operand) &&
            vyre_operand_is_constant(operand == i->a ? i->b : i->a) &&
            vyre_nan_may_be_chosen(e->ir, operand, e->facts.uses[operand - e->phase->first]);

@@ -90,8 +90,8 @@ void opencl_emit_block(emit *e, vyre_block code) {
  * - PoCL adds barriers to loops that it takes for uniform, and overlooks that some invocations may
  *   have left a loop around them. A loop that not all reach together stands behind a condition that
  *   always holds, and of which PoCL does not know it.
- * - PoCL copies what follows a block that has a barrier for each way out of the block, and sends
- * all invocations the same way. A barrier at the end of the block leaves one way. */
+ * - PoCL copies what follows a block that has a barrier for each way out of the block. It sends all
+ *   invocations the same way. A barrier at the end of the block leaves one way. */
 
 static void put_statement(emit *e) {
     opencl_line(e, "__asm__ volatile(\"\");");

@@ -80,8 +80,8 @@ void opencl_emit_subgroup(emit *e, uint32_t inst);
 opencl_name opencl_members(const emit *e, uint32_t inst);
 void opencl_emit_barrier(emit *e);
 void opencl_emit_unknown(emit *e, uint32_t inst);
-/* What is around the lines of a loop. `inside`: an instruction that whoever comes to an iteration
- * comes to, the first of the body. */
+/* These write what stands before and behind the lines of a loop. Who comes to an iteration also
+ * comes to the instruction `inside`, such as the first one of the body. */
 bool opencl_begin_loop(emit *e, uint32_t inside);
 void opencl_end_loop(emit *e, bool is_apart);
 /* The canonical NaN in place of any other that a variable may have. */
